@@ -1,0 +1,245 @@
+//! New tasks: drafts are checked all together, get their ids under the lock, and never replace a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::board::{Board, Durability};
+use crate::clock;
+use crate::crash;
+use crate::disk::{self, Dir};
+use crate::document::{Document, Problem};
+use crate::error::{Error, Refusal, Result, Rule};
+use crate::graph;
+use crate::kept::Kept;
+use crate::locked::{LockedBoard, Unlocked};
+use crate::task::Task;
+use crate::task_id::TaskId;
+use crate::turn;
+
+/// A task that is to be added: a document as the format has it. Its `id`, where it names one, is the id that it gets.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The document's text.
+    pub text: String,
+    /// Where it comes from, for messages: `line 3`, a file's name.
+    pub origin: String,
+}
+
+/// A draft that is a sound task.
+struct Sound {
+    id: Option<TaskId>,
+    task: Task,
+    text: String,
+    origin: String,
+}
+
+/// So many tasks are put on the board before others get the lock.
+const BATCH: usize = 128;
+/// From this many files on one sync of the filesystem costs less than one a file.
+const MANY: usize = 16;
+/// The highest number ever given.
+const HIGH_WATERMARK: &str = "high-watermark";
+
+impl Board {
+    /// Adds tasks, all or none: a draft that is refused leaves the board as it was. Returns their ids in order.
+    ///
+    /// `full`: they are on disk when this returns.
+    pub fn add(&mut self, drafts: &[Draft], patience: Duration) -> Result<Vec<TaskId>> {
+        let sound = drafts.iter().map(check).collect::<Result<Vec<_>>>()?;
+        let mut locked = self.lock(patience)?;
+        let ids = locked.reserve(&sound)?;
+        locked.check_edges(&sound, &ids)?;
+        let kept = locked.kept()?;
+        let full = locked.board().durability() == Durability::Full;
+        if !full && sound.len() == 1 {
+            let names = write_all(&kept, &sound, &ids, false)?;
+            locked.publish(&kept, &names, &ids)?;
+            locked.unlock()?.settle()?;
+            return Ok(ids);
+        }
+        // Written and synced without the lock.
+        let mut settled = vec![locked.unlock()?];
+        let names = write_all(&kept, &sound, &ids, full)?;
+        for (names, ids) in names.chunks(BATCH).zip(ids.chunks(BATCH)) {
+            let mut locked = self.lock(patience)?;
+            locked.publish(&kept, names, ids)?;
+            settled.push(locked.unlock()?);
+        }
+        settled.into_iter().try_for_each(Unlocked::settle)?;
+        Ok(ids)
+    }
+}
+
+fn check(draft: &Draft) -> Result<Sound> {
+    let refuse = |problem: Problem| Error::NotATask { file: draft.origin.clone(), problem };
+    let mut document = Document::parse(draft.text.as_bytes()).map_err(refuse)?;
+    let placeholder = TaskId::new("new")?;
+    let mut task = Task::read(&placeholder, &document).map_err(refuse)?;
+    let id = task.other_id.take().filter(|id| id != placeholder.as_str());
+    let id = match (id, document.get("id")) {
+        (Some(id), _) => Some(TaskId::new(&id)?),
+        (None, Some("\"new\"")) => Some(placeholder),
+        (None, _) => None,
+    };
+    let now = clock::now();
+    if document.get("created").is_none_or(|created| created == "null") {
+        document.set("created", &now);
+    }
+    document.set("updated", &now);
+    if document.get("status").is_none_or(|status| status == "null") {
+        document.set("status", &task.status);
+    }
+    if task.depends_on.is_none() && !task.blocked_by.is_empty() {
+        document.set("dependsOn", &task.blocked_by);
+    }
+    Ok(Sound { id, task, text: document.pretty(), origin: draft.origin.clone() })
+}
+
+/// Writes the drafts beside, and in `full` puts them on disk: one sync a file, or one for many.
+fn write_all(kept: &Kept, sound: &[Sound], ids: &[TaskId], full: bool) -> Result<Vec<String>> {
+    let mut names = Vec::with_capacity(sound.len());
+    for (draft, id) in sound.iter().zip(ids) {
+        let name = Kept::prepared(&turn::fresh(), id);
+        let written = with_id(&draft.text, id).and_then(|text| kept.dir.write_new(&name, text.as_bytes(), 0o666));
+        let synced = written.and_then(|file| if full && sound.len() < MANY { disk::sync_file(&file, &kept.dir.join(&name)) } else { Ok(()) });
+        names.push(name);
+        if let Err(e) = synced {
+            // All or none: what was written so far goes too.
+            names.iter().for_each(|name| drop(kept.dir.remove(name)));
+            return Err(e);
+        }
+        crash::point("add.written");
+    }
+    if full && sound.len() >= MANY {
+        kept.dir.sync_filesystem()?;
+    }
+    Ok(names)
+}
+
+fn with_id(text: &str, id: &TaskId) -> Result<String> {
+    let mut document = Document::parse(text.as_bytes()).map_err(|problem| Error::NotATask { file: id.file_name(), problem })?;
+    match id.number() {
+        Some(number) => document.set_first("id", &number),
+        None => document.set_first("id", id),
+    }
+    Ok(document.pretty())
+}
+
+impl LockedBoard<'_> {
+    /// Gives each draft its id: the one that it names, or the next number above every number ever given.
+    fn reserve(&mut self, sound: &[Sound]) -> Result<Vec<TaskId>> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let ours = dirs.make_ours()?;
+        let named: Vec<(&TaskId, &str)> = sound.iter().filter_map(|draft| Some((draft.id.as_ref()?, draft.origin.as_str()))).collect();
+        let mut taken = BTreeSet::new();
+        for (id, origin) in named {
+            let exists = dirs.tasks.stat(&id.file_name())?.is_some() || ours.archive.stat(&id.file_name())?.is_some();
+            if exists || !taken.insert(id.clone()) {
+                return Err(Refusal::of(Rule::IdTaken, id, format!("{origin}: there is a task of that id already; leave `id` out to get a fresh one")));
+            }
+        }
+        let file = ours.dir.open_record(HIGH_WATERMARK, 0o666)?;
+        let path = ours.dir.join(HIGH_WATERMARK);
+        let mut text = [0; 32];
+        let count = disk::read_at(&file, &path, &mut text, 0)?;
+        let written: Option<u64> = std::str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok());
+        let mut highest = match written {
+            Some(highest) => highest,
+            None => highest_number(&dirs.tasks)?.max(highest_number(&ours.archive)?),
+        };
+        let mut ids = Vec::with_capacity(sound.len());
+        for draft in sound {
+            let id = match &draft.id {
+                Some(id) => id.clone(),
+                None => self.next_free(&mut highest, &taken, &dirs.tasks, &ours.archive)?,
+            };
+            highest = highest.max(id.number().unwrap_or(0));
+            ids.push(id);
+        }
+        disk::write_at(&file, &path, format!("{highest:>20}\n").as_bytes(), 0)?;
+        if self.board.durability == Durability::Full {
+            disk::sync_file(&file, &path)?;
+        }
+        Ok(ids)
+    }
+
+    fn next_free(&self, highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: &Dir) -> Result<TaskId> {
+        loop {
+            *highest += 1;
+            let id = TaskId::new(&highest.to_string())?;
+            if taken.contains(&id) {
+                continue;
+            }
+            if tasks.stat(&id.file_name())?.is_none() {
+                return Ok(id);
+            }
+            // Somebody dropped files with numbers of their own: go on above all of them.
+            *highest = highest_number(tasks)?.max(highest_number(archive)?);
+        }
+    }
+
+    /// Refuses edges to oneself, to what does not exist, and those that would close a cycle.
+    fn check_edges(&mut self, sound: &[Sound], ids: &[TaskId]) -> Result<()> {
+        let edges = |task: &Task| !task.blocked_by.is_empty() || !task.blocks.is_empty();
+        if !sound.iter().any(|draft| edges(&draft.task)) {
+            return Ok(());
+        }
+        self.see()?;
+        let fresh: BTreeSet<&TaskId> = ids.iter().collect();
+        for (draft, id) in sound.iter().zip(ids) {
+            for other in draft.task.blocked_by.iter().chain(&draft.task.blocks) {
+                if other == id {
+                    return Err(Refusal::of(Rule::SelfEdge, id, format!("{}: it cannot wait for itself", draft.origin)));
+                }
+                if !fresh.contains(other) && !self.is_known(other) {
+                    return Err(Refusal::of(Rule::UnknownId, id, format!("{}: there is no task {other} to wait for", draft.origin)));
+                }
+            }
+        }
+        let mut graph: BTreeMap<TaskId, Vec<TaskId>> = self.board.index.waiting_graph();
+        for (draft, id) in sound.iter().zip(ids) {
+            graph.entry(id.clone()).or_default().extend(draft.task.blocked_by.iter().cloned());
+            for dependant in &draft.task.blocks {
+                graph.entry(dependant.clone()).or_default().push(id.clone());
+            }
+        }
+        match graph::cycles(&graph).into_iter().find(|cycle| cycle.iter().any(|id| fresh.contains(id))) {
+            Some(cycle) => Err(Refusal::board(Rule::Cycle, format!("these tasks would wait for each other: {}", print_cycle(&cycle)))),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_known(&self, id: &TaskId) -> bool {
+        let archived = || self.board.dirs.ours().is_some_and(|ours| ours.archive.stat(&id.file_name()).is_ok_and(|stat| stat.is_some()));
+        self.board.index.get(id).is_some() || archived()
+    }
+
+    /// Puts written drafts on the board under their names.
+    fn publish(&mut self, kept: &Kept, names: &[String], ids: &[TaskId]) -> Result<()> {
+        let dirs = Arc::clone(&self.board.dirs);
+        self.names_changed = true;
+        for (name, id) in names.iter().zip(ids) {
+            if !disk::rename_new(&kept.dir, name, &dirs.tasks, &id.file_name())? {
+                let _ = kept.dir.remove(name);
+                return Err(Refusal::of(Rule::IdTaken, id, "somebody put a task of that id there at this moment; add it again"));
+            }
+            crash::point("add.renamed");
+            if self.board.seen {
+                self.board.read_again(id);
+            }
+            self.tell_new(id);
+        }
+        Ok(())
+    }
+}
+
+/// A cycle as people read it: `8 → 9 → 8`.
+pub fn print_cycle(cycle: &[TaskId]) -> String {
+    cycle.iter().chain(cycle.first()).map(TaskId::as_str).collect::<Vec<_>>().join(" → ")
+}
+
+fn highest_number(dir: &Dir) -> Result<u64> {
+    let ids = dir.names()?.into_iter().filter_map(|(name, _)| TaskId::of_file(&name)?.ok()?.number());
+    Ok(ids.max().unwrap_or(0))
+}

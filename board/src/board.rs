@@ -1,0 +1,529 @@
+//! A board: opened once, looked at often, locked to be changed.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::alive::Process;
+use crate::clock;
+use crate::disk::{self, Dir, Stamp};
+use crate::document::{Document, Problem};
+use crate::error::{Error, Refusal, Result, Rule};
+use crate::index::{Entry, Index, State};
+use crate::journal::{self, Journal, Line, Op, Tail};
+use crate::kept::Kept;
+use crate::lock::{LockFile, Mode};
+use crate::locked::LockedBoard;
+use crate::name::Name;
+use crate::place::{OURS, Place, Surroundings, TASKS};
+use crate::presence::{self, Presence};
+use crate::scan::{self, Read};
+use crate::task::{Claim, Status, Task};
+use crate::task_id::TaskId;
+use crate::transition::MAX_LOST;
+
+/// The newest format of `.tasks/.board/` that is known here.
+pub const FORMAT: u64 = 1;
+
+/// What a reported success survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// A power cut costs nothing that was reported as added or finished.
+    #[default]
+    Full,
+    /// A power cut may cost the progress of the last seconds, never a task.
+    Relaxed,
+}
+
+/// `board.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    format: u64,
+    #[serde(default)]
+    durability: Durability,
+}
+
+/// The directories of a board, open.
+#[derive(Debug)]
+pub(crate) struct Dirs {
+    pub(crate) tasks: Dir,
+    ours: OnceLock<Ours>,
+    /// Whether stamps are too coarse to be trusted for two seconds.
+    pub(crate) coarse: bool,
+}
+
+/// What is ours in `.tasks/.board/`.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    pub(crate) dir: Dir,
+    pub(crate) teammates: Dir,
+    pub(crate) kept: Dir,
+    pub(crate) groups: Dir,
+    pub(crate) archive: Dir,
+}
+
+impl Dirs {
+    /// What is ours, where some writer has made it.
+    pub(crate) fn ours(&self) -> Option<&Ours> {
+        if self.ours.get().is_none()
+            && let Ok(dir) = Dir::open(&self.tasks.join(OURS))
+            && let Ok(ours) = Ours::below(dir, false)
+        {
+            let _ = self.ours.set(ours);
+        }
+        self.ours.get()
+    }
+
+    /// What is ours, made where it is missing.
+    pub(crate) fn make_ours(&self) -> Result<&Ours> {
+        if self.ours.get().is_none() {
+            let dir = self.tasks.make_dir(OURS)?;
+            let _ = self.ours.set(Ours::below(dir, true)?);
+        }
+        self.ours.get().ok_or_else(|| Error::io("open", self.tasks.join(OURS), std::io::Error::other("it could not be made")))
+    }
+}
+
+impl Ours {
+    fn below(dir: Dir, make: bool) -> Result<Ours> {
+        let sub = |name: &str| if make { dir.make_dir(name) } else { Dir::open(&dir.join(name)) };
+        Ok(Ours { teammates: sub("teammates")?, kept: sub("kept")?, groups: sub("groups")?, archive: sub("archive")?, dir })
+    }
+}
+
+/// A board of this process. Reading it needs no lock and makes nothing; every write goes through [`Board::lock`].
+#[derive(Debug)]
+pub struct Board {
+    place: Place,
+    pub(crate) dirs: Arc<Dirs>,
+    pub(crate) index: Index,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) lock: Option<Arc<LockFile>>,
+    pub(crate) kept: Option<Arc<Kept>>,
+    pub(crate) durability: Durability,
+    pub(crate) max_lost: usize,
+    /// Whether the whole directory has been seen once.
+    pub(crate) seen: bool,
+    /// Whether tasks that another boot left torn have been looked for.
+    pub(crate) recovered: bool,
+    /// Tasks of which a file was read that no longer says what a living teammate holds.
+    pub(crate) suspects: BTreeMap<TaskId, (String, String)>,
+    threads: usize,
+    buffer: Vec<u8>,
+}
+
+/// A claim whose holder is gone for certain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stale {
+    /// The task.
+    pub task: TaskId,
+    /// The claim.
+    pub claim: Claim,
+}
+
+impl Board {
+    /// Makes `.tasks/` (and `board.json`) in a project, or opens what is there. `relaxed` is kept for all who open it.
+    pub fn init(project: &Path, durability: Durability, surroundings: &Surroundings) -> Result<Board> {
+        let tasks = project.join(TASKS);
+        Dir::make(&tasks, 0o777)?;
+        let mut board = Board::open(Place::at(&tasks, surroundings)?)?;
+        let ours = board.dirs.make_ours()?;
+        let head = Head { format: FORMAT, durability };
+        let text = serde_json::to_vec(&head).map_err(|e| Error::io("write", ours.dir.join(HEAD), std::io::Error::from(e)))?;
+        ours.dir.replace(HEAD, &text, 0o666, durability == Durability::Full)?;
+        board.durability = durability;
+        Ok(board)
+    }
+
+    /// Opens a board. Nothing is made and nothing is read but `board.json`.
+    pub fn open(place: Place) -> Result<Board> {
+        let tasks = Dir::open(place.tasks())?;
+        let coarse = !disk::is_local(&tasks);
+        let dirs = Arc::new(Dirs { tasks, ours: OnceLock::new(), coarse });
+        let durability = read_head(&dirs)?.map(|head| head.durability).unwrap_or_default();
+        Ok(Board {
+            place,
+            dirs,
+            index: Index::default(),
+            journal: None,
+            lock: None,
+            kept: None,
+            durability,
+            max_lost: MAX_LOST,
+            seen: false,
+            recovered: false,
+            suspects: BTreeMap::new(),
+            threads: 1,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What a reported success survives.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// Overrides the board's durability for this process.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.durability = durability;
+    }
+
+    /// How often a task may be lost within one boot before it fails (config `maxLost`).
+    pub fn set_max_lost(&mut self, max_lost: usize) {
+        self.max_lost = max_lost;
+    }
+
+    /// Reads with so many threads where there is much to read: for commands that look once. Teammates, of which
+    /// there may be a hundred, keep to one.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// The board as last seen.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Whether events and fine stamps can be relied on here.
+    pub fn is_local(&self) -> bool {
+        !self.dirs.coarse
+    }
+
+    /// Sees what changed since the last look: the journal's tail, or at first the whole directory.
+    pub fn look(&mut self) -> Result<()> {
+        match self.follow_journal(false)? {
+            true => Ok(()),
+            false => self.sweep().map(drop),
+        }
+    }
+
+    /// Applies the journal's new lines. `false`: they do not lead on from what was seen.
+    pub(crate) fn follow_journal(&mut self, locked: bool) -> Result<bool> {
+        if self.journal.is_none() {
+            let Some(ours) = self.dirs.ours() else { return Ok(self.seen) };
+            // A journal that has appeared may tell of what nobody saw here.
+            self.journal = Journal::open(&ours.dir)?;
+            if self.journal.is_some() {
+                self.seen = false;
+            }
+        }
+        let Some(journal) = &mut self.journal else { return Ok(self.seen) };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let tail = journal.read_on(locked, &mut buffer);
+        let follows = match tail {
+            Ok(Tail::Lines) if self.seen => {
+                journal::lines(&buffer).for_each(|line| self.apply(&line));
+                true
+            }
+            Ok(_) => false,
+            Err(e) => return Err(e),
+        };
+        self.buffer = buffer;
+        if !follows {
+            self.seen = false;
+        }
+        Ok(follows)
+    }
+
+    fn apply(&mut self, line: &Line<'_>) {
+        let Ok(id) = TaskId::new(&line.task) else { return };
+        let known = self.index.get(&id).is_some_and(|entry| entry.facts().is_some());
+        match (line.op, line.stamp(), &line.turn, &line.by) {
+            (Op::Claim, Some(stamp), Some(turn), Some(by)) if known => self.index.put_claim(&id, stamp, turn, by),
+            (Op::Done, Some(stamp), _, _) if known => self.index.put_done(&id, stamp),
+            (Op::Gone, ..) => self.index.take_out(&id),
+            (op, stamp, ..) => {
+                if matches!(op, Op::Done | Op::End) {
+                    self.index.end_turn(&id);
+                }
+                let unchanged = self.index.get(&id).is_some_and(|entry| Some(entry.stamp) == stamp && !entry.doubtful);
+                if !unchanged {
+                    self.read_again(&id);
+                }
+            }
+        }
+    }
+
+    /// Reads one task's file and takes what it says.
+    pub(crate) fn read_again(&mut self, id: &TaskId) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = scan::read(&self.dirs.tasks, id, self.dirs.coarse, &mut buffer);
+        self.buffer = buffer;
+        self.absorb(id, read);
+    }
+
+    /// Takes what a file says into the index, and suspects it where a turn has vanished from it.
+    pub(crate) fn absorb(&mut self, id: &TaskId, read: Option<Read>) {
+        let Some(Read { entry, task }) = read else {
+            self.suspects.remove(id);
+            self.index.take_out(id);
+            return;
+        };
+        let claim = task.as_ref().filter(|task| task.status == Status::InProgress).and_then(|task| task.claim.as_ref());
+        let known = self.index.turn(id).map(|(turn, by)| (turn.to_owned(), by.to_owned()));
+        if let Some((turn, by)) = known.filter(|(turn, _)| claim.is_none_or(|claim| claim.turn != *turn)) {
+            let ended = task.as_ref().is_some_and(|task| task.attempts.iter().any(|attempt| attempt.turn == turn));
+            match ended {
+                true => self.index.end_turn(id),
+                false => {
+                    self.suspects.insert(id.clone(), (turn, by));
+                }
+            }
+        }
+        let turn = claim.map(|claim| (claim.turn.clone(), claim.by.clone()));
+        self.index.put(id, entry);
+        if let Some((turn, by)) = turn {
+            self.suspects.remove(id);
+            self.index.begin_turn(id, &turn, &by);
+        }
+    }
+
+    /// Looks at every name in the directory and reads what changed; returns the ids that did.
+    pub fn sweep(&mut self) -> Result<Vec<TaskId>> {
+        if self.journal.is_none() && let Some(ours) = self.dirs.ours() {
+            self.journal = Journal::open(&ours.dir)?;
+        }
+        let listed = scan::list(&self.dirs.tasks)?;
+        let mut changed = Vec::new();
+        for id in &listed.ids {
+            let known = self.index.get(id).filter(|entry| !entry.doubtful && !matches!(entry.state, State::Unsettled(_)));
+            let same = match known {
+                Some(entry) => self.dirs.tasks.stat(&id.file_name()).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp),
+                None => false,
+            };
+            if !same {
+                changed.push(id.clone());
+            }
+        }
+        let mut gone = Vec::new();
+        if self.index.entries().count() + changed.len() > listed.ids.len() {
+            let present: std::collections::HashSet<&TaskId> = listed.ids.iter().collect();
+            gone.extend(self.index.entries().map(|(id, _)| id).filter(|id| !present.contains(id)).cloned());
+        }
+        let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads);
+        let mut told = Vec::new();
+        for (id, read) in changed.iter().zip(read) {
+            let before = self.index.get(id);
+            let same = match (before, &read) {
+                (Some(before), Some(read)) => before.stamp == read.entry.stamp && before.state == read.entry.state,
+                (None, None) => true,
+                _ => false,
+            };
+            if !same {
+                told.push(id.clone());
+            }
+            self.absorb(id, read);
+        }
+        for id in gone {
+            self.absorb(&id, None);
+            told.push(id);
+        }
+        self.index.set_nameless(listed.nameless);
+        if !self.seen {
+            self.suspect_overwritten()?;
+            self.seen = true;
+        }
+        self.look_up_archived();
+        Ok(told)
+    }
+
+    /// At a first look: turns that living teammates hold and of which their task's file says nothing.
+    fn suspect_overwritten(&mut self) -> Result<()> {
+        let Some(ours) = self.dirs.ours() else { return Ok(()) };
+        for (name, _, hold) in presence::living_holds(&ours.teammates)? {
+            let in_file = self.index.get(&hold.task).and_then(Entry::facts).and_then(|facts| facts.turn());
+            if in_file.is_some_and(|(turn, _)| turn == hold.turn) || self.index.get(&hold.task).is_none() {
+                continue;
+            }
+            let journaled = match &self.journal {
+                Some(journal) => journal.has_ended(&hold.turn)?,
+                None => false,
+            };
+            if !journaled {
+                self.suspects.insert(hold.task, (hold.turn, name.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether ids that tasks name and that are not here are those of archived, completed tasks.
+    pub(crate) fn look_up_archived(&mut self) {
+        let unknown = self.index.unknown_blockers();
+        if unknown.is_empty() {
+            return;
+        }
+        let Some(ours) = self.dirs.ours() else { return };
+        for id in unknown {
+            let bytes = ours.archive.read(&id.file_name()).ok().flatten();
+            let completed = bytes.and_then(|bytes| {
+                let document = Document::parse(&bytes).ok()?;
+                Some(Task::read(&id, &document).ok()?.status == Status::Completed)
+            });
+            if let Some(completed) = completed {
+                self.index.set_archived(id, completed);
+            }
+        }
+    }
+
+    /// Sees the files that events named. `moved`: the file was put there whole, so that an unchanged stamp says
+    /// that it is known already.
+    pub fn refresh<'a>(&mut self, names: impl IntoIterator<Item = (&'a str, bool)>) {
+        for (name, moved) in names {
+            let Some(Ok(id)) = TaskId::of_file(name) else { continue };
+            let known = self.index.get(&id).filter(|entry| moved || !entry.doubtful).map(|entry| entry.stamp);
+            let stamp = self.dirs.tasks.stat(name).ok().flatten().map(|(_, stamp)| stamp);
+            if known.is_none() || known != stamp {
+                self.read_again(&id);
+            }
+        }
+        self.look_up_archived();
+    }
+
+    /// Looks at the whole directory, unless some process of this board did within `every`; journals what it finds.
+    ///
+    /// Returns whether this process looked.
+    pub fn sweep_for_all(&mut self, every: Duration) -> Result<bool> {
+        let Some(ours) = self.dirs.ours() else { return self.sweep().map(|_| true) };
+        let lock = LockFile::open(&ours.dir, "sweep.lock")?;
+        let Some(_held) = lock.try_lock(Mode::Exclusive)? else { return Ok(false) };
+        let mut text = [0; 32];
+        let count = disk::read_at(lock.file(), lock.path(), &mut text, 0)?;
+        let last: i128 = std::str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        let now = clock::nanos();
+        // A clock that was put back must not keep everybody from looking.
+        if (0..i128::try_from(every.as_nanos()).unwrap_or(i128::MAX)).contains(&(now - last)) {
+            return Ok(false);
+        }
+        self.look()?;
+        let changed = self.sweep()?;
+        disk::write_at(lock.file(), lock.path(), format!("{now:>31}\n").as_bytes(), 0)?;
+        if !changed.is_empty() && self.journal.is_some() {
+            let mut locked = self.lock(Duration::from_secs(2))?;
+            changed.iter().for_each(|id| locked.tell_changed(id));
+            locked.unlock()?.settle()?;
+        }
+        Ok(true)
+    }
+
+    /// A task's file: its bytes, and the task.
+    pub fn read_task(&self, id: &TaskId) -> Result<(Vec<u8>, Task)> {
+        let (bytes, _, task) = self.read_with_stamp(id)?;
+        Ok((bytes, task))
+    }
+
+    pub(crate) fn read_with_stamp(&self, id: &TaskId) -> Result<(Vec<u8>, Stamp, Task)> {
+        let mut bytes = Vec::new();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let stamp = match self.dirs.tasks.read_into(&id.file_name(), &mut bytes) {
+                Ok(stamp) => stamp,
+                Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => return Err(Error::NoSuchTask(id.clone())),
+                Err(Error::Io { source, .. }) => {
+                    let problem = Problem::whole(format!("it cannot be read: {source}"));
+                    return Err(Error::NotATask { file: id.file_name(), problem });
+                }
+                Err(e) => return Err(e),
+            };
+            let document = Document::parse(&bytes).and_then(|document| Task::read(id, &document));
+            match document {
+                Ok(task) => return Ok((bytes, stamp, task)),
+                Err(problem) if problem.truncated && attempts < 3 => std::thread::sleep(Duration::from_millis(5)),
+                Err(problem) => return Err(Error::NotATask { file: id.file_name(), problem }),
+            }
+        }
+    }
+
+    /// Takes a teammate's name for this process.
+    pub fn enter(&self, name: &Name, runner: &str) -> Result<Presence> {
+        Presence::enter(&self.dirs.make_ours()?.teammates, name, runner, clock::now())
+    }
+
+    /// Every teammate that ever was on this board.
+    pub fn teammates(&self) -> Result<Vec<presence::Seen>> {
+        self.dirs.ours().map_or_else(|| Ok(Vec::new()), |ours| presence::all(&ours.teammates))
+    }
+
+    /// Whether a teammate of that name lives.
+    pub fn lives(&self, name: &Name) -> bool {
+        self.dirs.ours().is_some_and(|ours| presence::lives(&ours.teammates, name))
+    }
+
+    /// The directory in which children record their process groups.
+    pub fn groups(&self) -> Result<&Dir> {
+        Ok(&self.dirs.make_ours()?.groups)
+    }
+
+    /// The file in which children of a teammate record their process groups, open for appending.
+    pub fn group_record(&self, name: &Name) -> Result<File> {
+        let groups = self.groups()?;
+        let file = groups.open_record(&format!("{name}.groups"), 0o600)?;
+        let path = groups.join(&format!("{name}.groups"));
+        disk::truncate(&file, &path, 0)?;
+        let head = format!("boot {}\n", Process::current().boot);
+        disk::write_at(&file, &path, head.as_bytes(), 0)?;
+        // Appending is the kernel's: two children may record at once.
+        let append = std::fs::OpenOptions::new().append(true).open(&path);
+        append.map_err(|e| Error::io("open", &path, e))
+    }
+
+    /// Claims whose holders are gone for certain. Only looks.
+    pub fn stale_claims(&mut self, now: Timestamp) -> Result<Vec<Stale>> {
+        let teammates = self.dirs.ours().map(|ours| &ours.teammates);
+        let mut stale = Vec::new();
+        for id in self.index.in_progress() {
+            // The index keeps turn and name; who holds it in full stands in the file.
+            if self.index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).is_none() {
+                continue;
+            }
+            let Ok((_, _, task)) = self.read_with_stamp(id) else { continue };
+            let claim = task.claim.filter(|_| task.status == Status::InProgress);
+            if let Some(claim) = claim.filter(|claim| presence::is_stale(claim, teammates, self.dirs.coarse, now)) {
+                stale.push(Stale { task: id.clone(), claim });
+            }
+        }
+        Ok(stale)
+    }
+
+    /// Locks the board for changing it, waiting at most `patience`.
+    pub fn lock(&mut self, patience: Duration) -> Result<LockedBoard<'_>> {
+        LockedBoard::lock(self, patience)
+    }
+
+    /// Refuses a board that a newer crewboard wrote.
+    pub(crate) fn check_format(&self) -> Result<()> {
+        match read_head(&self.dirs)? {
+            Some(head) if head.format > FORMAT => {
+                let path = self.dirs.tasks.join(OURS).join(HEAD);
+                Err(Error::NewerFormat { path, found: head.format, known: FORMAT })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const HEAD: &str = "board.json";
+
+fn read_head(dirs: &Dirs) -> Result<Option<Head>> {
+    let Ok(dir) = Dir::open(&dirs.tasks.join(OURS)) else { return Ok(None) };
+    let Some(bytes) = dir.read(HEAD)? else { return Ok(None) };
+    match serde_json::from_slice(&bytes) {
+        Ok(head) => Ok(Some(head)),
+        // A newer format may look like anything but for its number.
+        Err(_) => match serde_json::from_slice::<serde_json::Value>(&bytes).ok().and_then(|head| head.get("format")?.as_u64()) {
+            Some(format) if format > FORMAT => Ok(Some(Head { format, durability: Durability::Full })),
+            _ => Err(Refusal::board(Rule::NotValid, format!("{} cannot be read; remove it, and the next writer makes it anew", dir.join(HEAD).display()))),
+        },
+    }
+}

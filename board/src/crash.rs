@@ -1,0 +1,48 @@
+//! Named points at which a test ends the process as `kill -9` would. Nothing of it is in release builds.
+
+/// Ends the process here when `CREW_CRASH_AT` names this point (`name`, or `name:N` for its N-th passing).
+#[inline]
+pub fn point(_name: &str) {
+    #[cfg(debug_assertions)]
+    armed::point(_name);
+}
+
+/// The points that this crate passes, in the order in which a claim and its end pass them.
+pub const POINTS: [&str; 9] = [
+    "claim.locked",
+    "claim.presence",
+    "replace.written",
+    "replace.exchanged",
+    "commit.journal",
+    "end.written",
+    "end.exchanged",
+    "add.written",
+    "add.renamed",
+];
+
+#[cfg(debug_assertions)]
+mod armed {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Armed {
+        name: String,
+        passings: AtomicU64,
+    }
+
+    pub(super) fn point(name: &str) {
+        static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
+        let armed = ARMED.get_or_init(|| {
+            let text = std::env::var("CREW_CRASH_AT").ok()?;
+            let (name, count) = text.rsplit_once(':').unwrap_or((&text, "1"));
+            Some(Armed { name: name.to_owned(), passings: AtomicU64::new(count.parse().unwrap_or(1)) })
+        });
+        if let Some(armed) = armed
+            && armed.name == name
+            && armed.passings.fetch_sub(1, Ordering::SeqCst) == 1
+        {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! What is on the board as last seen: facts of every task, which of them stand open, and who waits for whom.
+//!
+//! Nothing here touches the disk: [`Index::put`] and [`Index::take_out`] are told what was read, everything else
+//! follows. Two sets are kept up to date all the time, so that a claim costs the same on a board of a hundred and
+//! of a hundred thousand tasks: those that stand open and unblocked, by priority, and those in progress.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use crate::disk::Stamp;
+use crate::document::Problem;
+use crate::facts::{Facts, Phase};
+use crate::ready::{self, Blocker, Claimant, NotReady};
+use crate::task_id::TaskId;
+
+/// A task's file as it was last seen.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The file's stamp at its reading.
+    pub stamp: Stamp,
+    /// Whether the file may have changed since without a trace in its stamp, so that it is read again.
+    pub doubtful: bool,
+    /// What it says.
+    pub state: State,
+}
+
+/// What a file in `.tasks/` says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// A task.
+    Task(Facts),
+    /// Nothing yet, or the beginning of something: its writer may be at work.
+    Unsettled(Box<Problem>),
+    /// No task.
+    Invalid(Box<Problem>),
+}
+
+impl Entry {
+    /// The facts, where it is a task.
+    pub fn facts(&self) -> Option<&Facts> {
+        match &self.state {
+            State::Task(facts) => Some(facts),
+            _ => None,
+        }
+    }
+}
+
+/// The board as last seen.
+#[derive(Debug, Default)]
+pub struct Index {
+    entries: BTreeMap<TaskId, Entry>,
+    /// Files that look like tasks and can have no id.
+    nameless: BTreeMap<String, Problem>,
+    /// For each id the tasks that it stands in the way of, by their `blockedBy` or its own `blocks`.
+    dependants: HashMap<TaskId, Vec<TaskId>>,
+    /// For each id the tasks whose `blocks` name it.
+    blocked_from: HashMap<TaskId, Vec<TaskId>>,
+    open: BTreeSet<(Reverse<i64>, TaskId)>,
+    in_progress: BTreeSet<TaskId>,
+    untidy: BTreeSet<TaskId>,
+    /// Turns that began and that nobody said have ended.
+    turns: BTreeMap<TaskId, (String, String)>,
+    /// Completed tasks that were archived and that some task still names.
+    archived: BTreeMap<TaskId, bool>,
+    version: u64,
+}
+
+impl Index {
+    /// A number that grows with every change.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Every file with an id, in natural order.
+    pub fn entries(&self) -> impl Iterator<Item = (&TaskId, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// One of them.
+    pub fn get(&self, id: &TaskId) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// Files that look like tasks and can have no id, with the reason.
+    pub fn nameless(&self) -> impl Iterator<Item = (&str, &Problem)> {
+        self.nameless.iter().map(|(name, problem)| (name.as_str(), problem))
+    }
+
+    pub(crate) fn set_nameless(&mut self, nameless: BTreeMap<String, Problem>) {
+        self.nameless = nameless;
+    }
+
+    /// Tasks in progress, parked ones too.
+    pub fn in_progress(&self) -> impl Iterator<Item = &TaskId> {
+        self.in_progress.iter()
+    }
+
+    /// Tasks whose edges the next writer puts right.
+    pub(crate) fn untidy(&self) -> impl Iterator<Item = &TaskId> {
+        self.untidy.iter()
+    }
+
+    /// The turn on a task that began and that nobody said has ended: `(turn, by)`.
+    pub(crate) fn turn(&self, id: &TaskId) -> Option<(&str, &str)> {
+        self.turns.get(id).map(|(turn, by)| (turn.as_str(), by.as_str()))
+    }
+
+    pub(crate) fn begin_turn(&mut self, id: &TaskId, turn: &str, by: &str) {
+        self.turns.insert(id.clone(), (turn.to_owned(), by.to_owned()));
+    }
+
+    pub(crate) fn end_turn(&mut self, id: &TaskId) {
+        self.turns.remove(id);
+    }
+
+    /// Tasks that this one stands in the way of, finished or not.
+    pub fn dependants(&self, id: &TaskId) -> &[TaskId] {
+        self.dependants.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tasks that a claimant may claim, best first: ready by every rule that reads no file.
+    pub fn ready_for<'a>(&'a self, claimant: &'a Claimant) -> impl Iterator<Item = &'a TaskId> {
+        let fitting = |id: &&TaskId| self.entries.get(*id).and_then(Entry::facts).is_some_and(|facts| ready::fits(facts, claimant).is_ok());
+        self.open.iter().map(|(_, id)| id).filter(fitting)
+    }
+
+    /// Tasks that stand open and unblocked, for whomever.
+    pub fn open(&self) -> impl Iterator<Item = &TaskId> {
+        self.open.iter().map(|(_, id)| id)
+    }
+
+    /// Why a task is not ready for a claimant, by every rule that reads no file.
+    pub fn why_not(&self, id: &TaskId, claimant: &Claimant) -> Result<(), NotReady> {
+        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else {
+            return Err(NotReady::because(crate::Rule::NotValid, "its file is no valid task"));
+        };
+        ready::standing(facts)?;
+        let blockers = self.blockers(id);
+        if !blockers.is_empty() {
+            return Err(ready::blocked(&blockers));
+        }
+        ready::fits(facts, claimant)
+    }
+
+    /// What stands in a task's way now.
+    pub fn blockers(&self, id: &TaskId) -> Vec<Blocker> {
+        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return Vec::new() };
+        let other_side = self.edges_from_other_side(id, facts);
+        facts.blocked_by.iter().chain(other_side).filter_map(|blocker| self.in_the_way(id, blocker)).collect()
+    }
+
+    /// Tasks that name this one in their `blocks` and that its own edges do not know.
+    fn edges_from_other_side<'a>(&'a self, id: &TaskId, facts: &'a Facts) -> impl Iterator<Item = &'a TaskId> {
+        let known = move |blocker: &&TaskId| !facts.depends_on().contains(blocker) && !facts.blocked_by.contains(blocker);
+        self.blocked_from.get(id).into_iter().flatten().filter(known)
+    }
+
+    fn in_the_way(&self, id: &TaskId, blocker: &TaskId) -> Option<Blocker> {
+        if blocker == id {
+            return Some(Blocker::Itself);
+        }
+        let how = match self.entries.get(blocker).map(Entry::facts) {
+            None if self.archived.get(blocker) == Some(&true) => return None,
+            None => return Some(Blocker::Absent(blocker.clone())),
+            Some(None) => "no valid task",
+            Some(Some(facts)) => match facts.status {
+                Phase::Completed => return None,
+                Phase::Failed => "failed",
+                Phase::Cancelled => "cancelled",
+                Phase::Unknown => "of unknown status",
+                Phase::Pending | Phase::InProgress => "",
+            },
+        };
+        Some(Blocker::Unfinished(blocker.clone(), how))
+    }
+
+    /// Ids that tasks name and of which there is no file: whether they were archived is to be looked up.
+    pub(crate) fn unknown_blockers(&self) -> Vec<TaskId> {
+        let named = self.dependants.keys().chain(self.blocked_from.keys());
+        named.filter(|id| !self.entries.contains_key(*id) && !self.archived.contains_key(*id)).cloned().collect()
+    }
+
+    /// Says whether an absent id is that of a completed task in the archive.
+    pub(crate) fn set_archived(&mut self, id: TaskId, completed: bool) {
+        self.archived.insert(id.clone(), completed);
+        self.refresh_dependants(&id);
+    }
+
+    /// The graph of unfinished tasks: each with those that it waits for.
+    pub fn waiting_graph(&self) -> BTreeMap<TaskId, Vec<TaskId>> {
+        let unfinished = self.entries.iter().filter_map(|(id, entry)| entry.facts().map(|facts| (id, facts))).filter(|(_, facts)| facts.status != Phase::Completed);
+        unfinished.map(|(id, facts)| (id.clone(), facts.blocked_by.iter().chain(self.edges_from_other_side(id, facts)).cloned().collect())).collect()
+    }
+
+    /// Tells what a file says.
+    pub(crate) fn put(&mut self, id: &TaskId, entry: Entry) {
+        self.version += 1;
+        let was_completed = self.is_completed(id);
+        self.unlink(id);
+        if let State::Task(facts) = &entry.state {
+            for blocker in &facts.blocked_by {
+                self.dependants.entry(blocker.clone()).or_default().push(id.clone());
+            }
+            for dependant in facts.blocks() {
+                self.dependants.entry(id.clone()).or_default().push(dependant.clone());
+                self.blocked_from.entry(dependant.clone()).or_default().push(id.clone());
+            }
+            if facts.status == Phase::InProgress {
+                self.in_progress.insert(id.clone());
+            }
+        }
+        let further: Vec<TaskId> = entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default();
+        let appeared = self.entries.insert(id.clone(), entry).is_none();
+        self.refresh(id);
+        further.iter().for_each(|dependant| self.refresh(dependant));
+        if appeared || was_completed != self.is_completed(id) {
+            self.refresh_dependants(id);
+        }
+    }
+
+    /// A claim that somebody journaled: the file changed in nothing else.
+    pub(crate) fn put_claim(&mut self, id: &TaskId, stamp: Stamp, turn: &str, by: &str) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let State::Task(facts) = &mut entry.state else { return };
+        facts.status = Phase::InProgress;
+        facts.owner = Some(by.into());
+        let rare = facts.rare.get_or_insert_default();
+        rare.turn = Some((turn.to_owned(), by.to_owned()));
+        rare.parked = None;
+        (entry.stamp, entry.doubtful) = (stamp, true);
+        if let Some(rest) = Some(Reverse(facts.priority)).map(|priority| (priority, id.clone())) {
+            self.open.remove(&rest);
+        }
+        self.version += 1;
+        self.in_progress.insert(id.clone());
+        self.begin_turn(id, turn, by);
+    }
+
+    /// A completion that somebody journaled: the file changed in nothing else that readiness needs.
+    pub(crate) fn put_done(&mut self, id: &TaskId, stamp: Stamp) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let State::Task(facts) = &mut entry.state else { return };
+        facts.status = Phase::Completed;
+        if let Some(rare) = &mut facts.rare {
+            (rare.turn, rare.parked) = (None, None);
+        }
+        (entry.stamp, entry.doubtful) = (stamp, true);
+        let place = (Reverse(facts.priority), id.clone());
+        self.version += 1;
+        self.open.remove(&place);
+        self.in_progress.remove(id);
+        self.untidy.remove(id);
+        self.turns.remove(id);
+        self.refresh_dependants(id);
+    }
+
+    /// The file is gone.
+    pub(crate) fn take_out(&mut self, id: &TaskId) {
+        self.unlink(id);
+        if let Some(entry) = self.entries.remove(id) {
+            self.version += 1;
+            self.archived.remove(id);
+            entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default().iter().for_each(|dependant| self.refresh(dependant));
+            self.refresh_dependants(id);
+        }
+        self.turns.remove(id);
+    }
+
+    fn is_completed(&self, id: &TaskId) -> bool {
+        self.entries.get(id).and_then(Entry::facts).is_some_and(|facts| facts.status == Phase::Completed)
+    }
+
+    /// Takes back everything that follows from what a file said.
+    fn unlink(&mut self, id: &TaskId) {
+        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
+        let (priority, blocked_by, blocks) = (facts.priority, facts.blocked_by.clone(), facts.blocks().to_vec());
+        self.open.remove(&(Reverse(priority), id.clone()));
+        self.in_progress.remove(id);
+        self.untidy.remove(id);
+        for blocker in &blocked_by {
+            forget(&mut self.dependants, blocker, id);
+        }
+        for dependant in &blocks {
+            forget(&mut self.dependants, id, dependant);
+            forget(&mut self.blocked_from, dependant, id);
+        }
+    }
+
+    fn refresh_dependants(&mut self, id: &TaskId) {
+        let dependants = self.dependants.get(id).cloned().unwrap_or_default();
+        dependants.iter().for_each(|dependant| self.refresh(dependant));
+    }
+
+    /// Decides anew whether a task stands open, and whether its edges are to be put right.
+    fn refresh(&mut self, id: &TaskId) {
+        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
+        let place = (Reverse(facts.priority), id.clone());
+        let open = ready::standing(facts).is_ok() && self.blockers(id).is_empty();
+        let finished = facts.blocked_by.iter().any(|blocker| self.is_finished(id, blocker));
+        let missing = self.edges_from_other_side(id, facts).any(|blocker| self.in_the_way(id, blocker).is_some());
+        let untidy = facts.status != Phase::Completed && (finished || missing);
+        let changed = match open {
+            true => self.open.insert(place),
+            false => self.open.remove(&place),
+        };
+        match untidy {
+            true => self.untidy.insert(id.clone()),
+            false => self.untidy.remove(id),
+        };
+        self.version += u64::from(changed);
+    }
+
+    fn is_finished(&self, id: &TaskId, blocker: &TaskId) -> bool {
+        self.in_the_way(id, blocker).is_none()
+    }
+
+    /// The edges that a task should have: without what is finished, with what names it from the other side.
+    pub(crate) fn tidy_edges(&self, id: &TaskId) -> Option<Vec<TaskId>> {
+        let facts = self.entries.get(id)?.facts()?;
+        let own = facts.blocked_by.iter().filter(|blocker| self.in_the_way(id, blocker).is_some());
+        let added = self.edges_from_other_side(id, facts).filter(|blocker| self.in_the_way(id, blocker).is_some());
+        Some(own.chain(added).cloned().collect())
+    }
+
+    /// Parked tasks whose time has come.
+    pub fn due(&self, now: Timestamp) -> Vec<TaskId> {
+        let parked = |id: &&TaskId| self.entries.get(*id).and_then(Entry::facts).is_some_and(|facts| ready::is_due(facts, now));
+        self.in_progress.iter().filter(parked).cloned().collect()
+    }
+}
+
+fn forget(map: &mut HashMap<TaskId, Vec<TaskId>>, key: &TaskId, value: &TaskId) {
+    if let Some(list) = map.get_mut(key) {
+        list.retain(|id| id != value);
+        if list.is_empty() {
+            map.remove(key);
+        }
+    }
+}

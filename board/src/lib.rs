@@ -1,0 +1,53 @@
+//! What is on disk: the tasks of a crewboard, who holds them, and what is said about them.
+//!
+//! # Theory of operation
+//!
+//! A task is one JSON file in `.tasks/`, and what the file says is what is true. Everything else that is kept in
+//! `.tasks/.board/` is there to change those files safely or to look at them cheaply, and can be made anew.
+//!
+//! * **Reading** needs no lock: [`Board::open`], [`Board::look`], then [`Board::index`]. A look reads the tail of the
+//!   journal; a sweep compares every file's stamp; an event ([`watch`]) names the file that changed.
+//! * **Writing** needs the board's lock: [`Board::lock`] gives a [`locked::LockedBoard`], the only type that writes
+//!   tasks. It reads each file again before it changes it, exchanges the new version with the old one in one step,
+//!   looks at what it displaced (a person's edit wins), and journals the transition. Freed, it returns what is left
+//!   to do before success may be reported: [`locked::Unlocked::settle`].
+//! * **Who is alive** is the kernel's to say: a lock that each teammate holds for its life ([`presence`]), and pid,
+//!   start time and boot together ([`alive`]).
+//! * **What survives a power cut** is said in the modules `kept` and [`disk`].
+//!
+//! # What never happens here
+//!
+//! No async, no network, no child process, no terminal. No module but [`disk`] writes, no module but [`clock`] reads
+//! the time, and the rules ([`ready`], [`graph`], [`transition`]) do neither.
+
+pub mod add;
+pub mod alive;
+pub mod board;
+pub mod clock;
+pub mod crash;
+pub mod disk;
+pub mod document;
+pub mod duration;
+mod edits;
+pub mod error;
+pub mod facts;
+pub mod graph;
+pub mod inbox;
+pub mod index;
+mod journal;
+mod kept;
+pub mod lock;
+pub mod locked;
+pub mod name;
+pub mod place;
+pub mod presence;
+pub mod ready;
+mod scan;
+pub mod task;
+pub mod task_id;
+pub mod transition;
+pub mod turn;
+pub mod watch;
+
+pub use crate::board::{Board, Durability};
+pub use crate::error::{Error, Refusal, Result, Rule};

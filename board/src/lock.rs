@@ -1,0 +1,106 @@
+//! Advisory file locks (fs4: `flock`), waited for with a bound. Lock files are never unlinked.
+//!
+//! Order where several are taken: board, thread, inbox.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fs4::{FileExt, TryLockError};
+
+use crate::disk::{self, Dir};
+use crate::error::{Error, Result};
+
+/// How long a lock is waited for before the caller is told.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Shared or exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Any number at once.
+    Shared,
+    /// One at a time.
+    Exclusive,
+}
+
+/// A lock file that this process has open.
+#[derive(Debug)]
+pub struct LockFile {
+    file: File,
+    path: PathBuf,
+    name: String,
+}
+
+/// A held lock; dropped, it is free. The kernel frees it too when the process dies, however it dies.
+#[derive(Debug)]
+pub struct Held {
+    lock: Arc<LockFile>,
+}
+
+impl LockFile {
+    /// Opens (or makes) a lock file.
+    pub fn open(dir: &Dir, name: &str) -> Result<Arc<LockFile>> {
+        Ok(Arc::new(LockFile { file: dir.open_record(name, 0o666)?, path: dir.join(name), name: name.to_owned() }))
+    }
+
+    /// Opens a lock file where it is there.
+    pub fn open_existing(dir: &Dir, name: &str) -> Result<Option<Arc<LockFile>>> {
+        Ok(dir.open_file(name)?.map(|file| Arc::new(LockFile { file, path: dir.join(name), name: name.to_owned() })))
+    }
+
+    /// Tries once. `None`: somebody else holds it.
+    pub fn try_lock(self: &Arc<Self>, mode: Mode) -> Result<Option<Held>> {
+        let tried = match mode {
+            Mode::Shared => FileExt::try_lock_shared(&self.file),
+            Mode::Exclusive => FileExt::try_lock(&self.file),
+        };
+        match tried {
+            Ok(()) => Ok(Some(Held { lock: Arc::clone(self) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(Error::io("lock", &self.path, e)),
+        }
+    }
+
+    /// Waits for it, at most `patience`. The pauses are short, since boards are locked for microseconds.
+    pub fn lock(self: &Arc<Self>, mode: Mode, patience: Duration) -> Result<Held> {
+        if let Some(held) = self.try_lock(mode)? {
+            return Ok(held);
+        }
+        let since = Instant::now();
+        let mut pause = Duration::from_micros(20);
+        loop {
+            std::thread::sleep(pause);
+            if let Some(held) = self.try_lock(mode)? {
+                return Ok(held);
+            }
+            let waited = since.elapsed();
+            if waited >= patience {
+                return Err(Error::LockTimeout { path: self.path.clone(), waited, holder: None });
+            }
+            pause = (pause * 2).min(Duration::from_millis(1)).max(waited / 50).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Whether the open file is still the one that bears its name (somebody may have removed it).
+    pub fn is_current(&self, dir: &Dir) -> Result<bool> {
+        let Some((_, named)) = dir.stat(&self.name)? else { return Ok(false) };
+        Ok(disk::stamp(&self.file, &self.path)?.inode == named.inode)
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = FileExt::unlock(&self.lock.file);
+    }
+}

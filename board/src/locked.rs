@@ -1,0 +1,617 @@
+//! The locked board: the only writer of tasks. Every write re-reads its file under the lock first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::alive::Process;
+use crate::board::{Board, Dirs, Durability};
+use crate::clock;
+use crate::crash;
+use crate::disk::{self, Stamp};
+use crate::document::Document;
+use crate::error::{Error, Refusal, Result, Rule};
+use crate::index::Entry;
+use crate::journal::{self, Journal, Line, Op};
+use crate::kept::{self, Closed, Kept};
+use crate::lock::{Held, LockFile, Mode};
+use crate::name::Name;
+use crate::presence::{self, Presence};
+use crate::ready::{self, Claimant};
+use crate::scan;
+use crate::task::{Claim, Outcome, Status, Task};
+use crate::task_id::TaskId;
+use crate::transition::{self, By, Ending, Moment};
+use crate::turn;
+
+/// The board's lock, held. Dropped or unlocked, the board is free again.
+pub struct LockedBoard<'b> {
+    pub(crate) board: &'b mut Board,
+    lines: Vec<u8>,
+    /// A name in `.tasks/` that success depends on has changed.
+    pub(crate) names_changed: bool,
+    /// Generations of another boot were needed and are no longer.
+    recovered: bool,
+    _held: Held,
+}
+
+/// What is left to do when the board is free again: putting on disk what was reported, and closing a generation.
+#[derive(Debug)]
+#[must_use = "a success may be reported only after `settle`"]
+pub struct Unlocked {
+    dirs: Arc<Dirs>,
+    sync_names: bool,
+    closed: Option<Closed>,
+}
+
+/// On what terms a task is claimed.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// The holder's process; `None`: a shell that names none.
+    pub process: Option<Process>,
+    /// When the claim runs out.
+    pub lease: Option<Timestamp>,
+    /// The lead's epoch.
+    pub epoch: Option<u64>,
+}
+
+/// A task that was claimed.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// As it was read under the lock, before the claim.
+    pub task: Task,
+    /// The turn that holds it now.
+    pub turn: String,
+    /// The number of this attempt, from 1.
+    pub attempt: usize,
+}
+
+/// A task's end that is written and on disk already, to be exchanged under the lock.
+#[derive(Debug)]
+pub struct Prepared {
+    kept: Arc<Kept>,
+    name: String,
+    base: Vec<u8>,
+    status: Status,
+}
+
+/// Prepares ends outside the lock, for boards that are `full`. Cheap to clone into another thread.
+#[derive(Debug, Clone)]
+pub struct Preparer {
+    dirs: Arc<Dirs>,
+    kept: Option<Arc<Kept>>,
+    max_lost: usize,
+    full: bool,
+}
+
+/// What was read of a task under the lock.
+struct Found {
+    bytes: Vec<u8>,
+    stamp: Stamp,
+    task: Task,
+}
+
+impl Board {
+    /// What prepares ends for this board now.
+    pub fn preparer(&self) -> Preparer {
+        Preparer { dirs: Arc::clone(&self.dirs), kept: self.kept.clone(), max_lost: self.max_lost, full: self.durability == Durability::Full }
+    }
+}
+
+impl Preparer {
+    /// Writes and syncs a task's end, so that the lock need not be held for it. `None`: nothing could be prepared,
+    /// and the lock's holder does it all.
+    pub fn prepare(&self, id: &TaskId, by: &By<'_>, ending: &Ending) -> Option<Prepared> {
+        let kept = self.kept.as_ref().filter(|_| self.full)?;
+        let mut base = Vec::new();
+        self.dirs.tasks.read_into(&id.file_name(), &mut base).ok()?;
+        let at = Moment { now: clock::now(), boot: &Process::current().boot, max_lost: self.max_lost };
+        let (text, status) = {
+            let mut document = Document::parse(&base).ok()?;
+            let task = Task::read(id, &document).ok()?;
+            let status = transition::end(&mut document, &task, by, ending, at).ok()?;
+            (document.pretty(), status)
+        };
+        let name = Kept::prepared(&turn::fresh(), id);
+        let file = kept.dir.write_new(&name, text.as_bytes(), 0o666).ok()?;
+        disk::sync_file(&file, &kept.dir.join(&name)).ok()?;
+        Some(Prepared { kept: Arc::clone(kept), name, base, status })
+    }
+}
+
+impl Unlocked {
+    /// Puts on disk what must be there before success is reported. Outside the lock.
+    pub fn settle(self) -> Result<()> {
+        if self.sync_names {
+            self.dirs.tasks.sync()?;
+        }
+        if let (Some(closed), Some(ours)) = (self.closed, self.dirs.ours()) {
+            closed.settle(&ours.kept)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is anything to wait for.
+    pub fn is_settled(&self) -> bool {
+        !self.sync_names && self.closed.is_none()
+    }
+}
+
+impl<'b> LockedBoard<'b> {
+    pub(crate) fn lock(board: &'b mut Board, patience: Duration) -> Result<Self> {
+        let dirs = Arc::clone(&board.dirs);
+        let ours = dirs.make_ours()?;
+        if board.lock.is_none() {
+            board.check_format()?;
+        }
+        let held = loop {
+            let lock = match &board.lock {
+                Some(lock) => Arc::clone(lock),
+                None => Arc::clone(board.lock.insert(LockFile::open(&ours.dir, "lock")?)),
+            };
+            let held = lock.lock(Mode::Exclusive, patience)?;
+            // Somebody may have removed the file: then others lock another one.
+            if lock.is_current(&ours.dir)? {
+                break held;
+            }
+            board.lock = None;
+        };
+        let boot = &Process::current().boot;
+        if board.journal.as_ref().is_none_or(|journal| !journal.began_in(boot)) {
+            board.journal = Some(Journal::open_for_writing(&ours.dir, boot, clock::now())?);
+            board.seen = false;
+        }
+        board.follow_journal(true)?;
+        let mut locked = LockedBoard { board, lines: Vec::new(), names_changed: false, recovered: false, _held: held };
+        locked.open_generation()?;
+        locked.recover()?;
+        crash::point("claim.locked");
+        locked.restore_suspects()?;
+        Ok(locked)
+    }
+
+    /// The board, for looking at it under the lock.
+    pub fn board(&self) -> &Board {
+        self.board
+    }
+
+    /// Sees the whole directory where this process has not yet.
+    pub(crate) fn see(&mut self) -> Result<()> {
+        if !self.board.seen {
+            self.board.sweep()?;
+            self.restore_suspects()?;
+        }
+        self.tidy();
+        Ok(())
+    }
+
+    /// Frees the board. What is left to do before success may be reported is the caller's, outside the lock.
+    pub fn unlock(mut self) -> Result<Unlocked> {
+        self.flush()?;
+        let closed = self.close_generation(self.recovered)?;
+        let sync_names = self.names_changed && self.board.durability == Durability::Full;
+        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), sync_names, closed })
+    }
+
+    /// The same at a process's end: closes the generation whatever its age.
+    pub fn unlock_for_good(mut self) -> Result<Unlocked> {
+        self.flush()?;
+        let closed = self.close_generation(true)?;
+        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), sync_names: self.names_changed, closed })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        crash::point("commit.journal");
+        let lines = std::mem::take(&mut self.lines);
+        match &mut self.board.journal {
+            Some(journal) if !lines.is_empty() => journal.append(&lines),
+            _ => Ok(()),
+        }
+    }
+
+    // ---- generations of kept versions -------------------------------------------------------------------------
+
+    fn open_generation(&mut self) -> Result<()> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let (ours, boot) = (dirs.make_ours()?, &Process::current().boot);
+        let Some(journal) = &mut self.board.journal else { return Ok(()) };
+        if journal.header.kept == 0 {
+            journal.set_kept(kept::highest(&ours.kept)? + 1, clock::now())?;
+        }
+        let number = journal.header.kept;
+        if self.board.kept.as_ref().is_none_or(|kept| kept.number != number) {
+            self.board.kept = Some(Arc::new(Kept::open(&ours.kept, number, boot)?));
+        }
+        Ok(())
+    }
+
+    fn close_generation(&mut self, at_the_end: bool) -> Result<Option<Closed>> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let (ours, now) = (dirs.make_ours()?, clock::now());
+        let Some(journal) = &mut self.board.journal else { return Ok(None) };
+        let age = now.as_second() - journal.header.kept_since;
+        // A clock that was put back must not keep a generation for ever.
+        if !at_the_end && (0..kept::GENERATION_SECONDS).contains(&age) {
+            return Ok(None);
+        }
+        let number = journal.header.kept;
+        let empty = !self.recovered && self.board.kept.as_ref().is_some_and(|kept| kept.dir.names().is_ok_and(|names| names.is_empty()));
+        if empty {
+            journal.set_kept(number, now)?;
+            return Ok(None);
+        }
+        self.board.kept = Some(Arc::new(Kept::open(&ours.kept, number + 1, &Process::current().boot)?));
+        journal.set_kept(number + 1, now)?;
+        Ok(Some(kept::close(number)))
+    }
+
+    /// At a process's first lock: gives tasks that another boot left torn their newest whole version.
+    fn recover(&mut self) -> Result<()> {
+        if self.board.recovered {
+            return Ok(());
+        }
+        let dirs = Arc::clone(&self.board.dirs);
+        let ours = dirs.make_ours()?;
+        let generations = kept::of_other_boots(&ours.kept, &Process::current().boot)?;
+        if let (false, Some(kept)) = (generations.is_empty(), self.board.kept.clone()) {
+            for survivor in kept::survivors(&generations, &dirs.tasks)? {
+                kept::put_back(&survivor, &kept, &ours.archive, &dirs.tasks)?;
+                self.board.read_again(&survivor.id);
+                self.tell_changed(&survivor.id);
+            }
+            self.recovered = true;
+        }
+        self.board.recovered = true;
+        Ok(())
+    }
+
+    // ---- reading and replacing under the lock -----------------------------------------------------------------
+
+    fn find(&mut self, id: &TaskId) -> Result<Found> {
+        let (bytes, stamp, task) = self.board.read_with_stamp(id)?;
+        if self.board.index.get(id).is_none_or(|entry| entry.stamp != stamp) {
+            let read = scan::understand(id, &bytes, stamp, self.board.dirs.coarse);
+            self.board.absorb(id, Some(read));
+            self.restore_suspects()?;
+            // A restored claim is what the file says now.
+            let (bytes, stamp, task) = self.board.read_with_stamp(id)?;
+            return Ok(Found { bytes, stamp, task });
+        }
+        Ok(Found { bytes, stamp, task })
+    }
+
+    /// Replaces a task's file by what `change` makes of it: written beside, exchanged, and the displaced version
+    /// looked at. Where that is not the one that was read, a person's edit came between: it wins, and the change is
+    /// made anew on it.
+    fn replace(&mut self, id: &TaskId, found: &Found, prepared: Option<Prepared>, durable: bool, change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<Stamp> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let file_name = id.file_name();
+        let kept = self.kept()?;
+        let (from, name) = match prepared.filter(|prepared| prepared.base == found.bytes) {
+            Some(prepared) => (prepared.kept, prepared.name),
+            None => {
+                let text = changed(id, &found.bytes, change)?;
+                let (name, file) = kept.write(self.position(), id, text.as_bytes())?;
+                if durable {
+                    disk::sync_file(&file, &kept.dir.join(&name))?;
+                }
+                (kept.clone(), name)
+            }
+        };
+        crash::point("replace.written");
+        let ours = from.dir.stat(&name)?.map(|(_, stamp)| stamp).unwrap_or_default();
+        if let Err(e) = disk::exchange(&from.dir, &name, &dirs.tasks, &file_name) {
+            let _ = from.dir.remove(&name);
+            return Err(match e.io_kind() {
+                Some(std::io::ErrorKind::NotFound) => Error::NoSuchTask(id.clone()),
+                _ => e,
+            });
+        }
+        crash::point("replace.exchanged");
+        let Some(theirs) = displaced(&from, &name, &found.bytes, found.stamp)? else {
+            return Ok(dirs.tasks.stat(&file_name)?.map(|(_, stamp)| stamp).unwrap_or(ours));
+        };
+        match changed(id, &theirs, change) {
+            Ok(text) => self.replace_own(id, &kept, ours, &text, durable),
+            // No task, or one that the change is not for: given back as it was.
+            Err(e) => {
+                disk::exchange(&from.dir, &name, &dirs.tasks, &file_name)?;
+                self.board.read_again(id);
+                self.tell_changed(id);
+                Err(e)
+            }
+        }
+    }
+
+    /// The second exchange after a person's edit came between the first reading and its exchange: what lies in the
+    /// file now is our own version without that edit.
+    fn replace_own(&mut self, id: &TaskId, kept: &Kept, own: Stamp, text: &str, durable: bool) -> Result<Stamp> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let file_name = id.file_name();
+        let name = Kept::prepared(&turn::fresh(), id);
+        let file = kept.dir.write_new(&name, text.as_bytes(), 0o666)?;
+        if durable {
+            disk::sync_file(&file, &kept.dir.join(&name))?;
+        }
+        disk::exchange(&kept.dir, &name, &dirs.tasks, &file_name)?;
+        let displaced = kept.dir.stat(&name)?.map(|(_, stamp)| stamp.inode);
+        if displaced != Some(own.inode) {
+            // Edited again in between: the newest edit goes back, and the caller is told to try again.
+            disk::exchange(&kept.dir, &name, &dirs.tasks, &file_name)?;
+            self.board.read_again(id);
+            self.tell_changed(id);
+            return Err(Refusal::of(Rule::NotValid, id, "somebody else is writing its file at this moment; try again"));
+        }
+        Ok(dirs.tasks.stat(&file_name)?.map(|(_, stamp)| stamp).unwrap_or_default())
+    }
+
+    pub(crate) fn kept(&self) -> Result<Arc<Kept>> {
+        self.board.kept.clone().ok_or_else(|| Error::io("open", self.board.dirs.tasks.path(), std::io::Error::other("no generation is open")))
+    }
+
+    fn position(&self) -> (u64, u64) {
+        let (generation, offset) = self.board.journal.as_ref().map_or((0, 0), Journal::position);
+        (generation, offset + self.lines.len() as u64)
+    }
+
+    fn tell(&mut self, id: &TaskId, op: Op, turn: Option<&str>, by: Option<&str>, stamp: Option<Stamp>) {
+        let stamp = stamp.map(|stamp| (stamp.inode, stamp.size, stamp.mtime, stamp.ctime));
+        let line = Line { task: id.as_str().into(), op, turn: turn.map(Into::into), by: by.map(Into::into), at: clock::now(), stamp };
+        journal::write_line(&mut self.lines, &line);
+    }
+
+    pub(crate) fn tell_changed(&mut self, id: &TaskId) {
+        let stamp = self.board.index.get(id).map(|entry| entry.stamp);
+        let op = if stamp.is_some() { Op::Changed } else { Op::Gone };
+        self.tell(id, op, None, None, stamp);
+    }
+
+    fn is_full(&self) -> bool {
+        self.board.durability == Durability::Full
+    }
+
+    /// Tells of a task that has just appeared.
+    pub(crate) fn tell_new(&mut self, id: &TaskId) {
+        let stamp = self.board.dirs.tasks.stat(&id.file_name()).ok().flatten().map(|(_, stamp)| stamp);
+        self.tell(id, Op::Changed, None, None, stamp);
+    }
+
+    pub(crate) fn moment(&self) -> Moment<'static> {
+        Moment { now: clock::now(), boot: &Process::current().boot, max_lost: self.board.max_lost }
+    }
+
+    /// A change of one task that begins or ends no turn.
+    pub(crate) fn change(&mut self, id: &TaskId, change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<()> {
+        let found = self.find(id)?;
+        let before = found.task.claim.as_ref().map(|claim| claim.turn.clone());
+        self.names_changed = true;
+        let durable = self.is_full();
+        self.replace(id, &found, None, durable, change)?;
+        self.board.read_again(id);
+        let stamp = self.board.index.get(id).map(|entry| entry.stamp);
+        let still = self.board.index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).map(|(turn, _)| turn.to_owned());
+        match before.filter(|turn| still.as_ref() != Some(turn)) {
+            Some(turn) => {
+                self.board.index.end_turn(id);
+                self.board.suspects.remove(id);
+                self.tell(id, Op::End, Some(&turn), None, stamp);
+            }
+            None => self.tell(id, Op::Changed, None, None, stamp),
+        }
+        Ok(())
+    }
+
+    // ---- what a look under the lock puts right ----------------------------------------------------------------
+
+    /// Puts claims back that an editor's old version has overwritten, where their holders live and still hold them.
+    fn restore_suspects(&mut self) -> Result<()> {
+        while let Some((id, (turn, by))) = self.board.suspects.pop_first() {
+            let dirs = Arc::clone(&self.board.dirs);
+            let teammates = &dirs.make_ours()?.teammates;
+            let Ok(name) = Name::new(&by) else { continue };
+            let record = presence::read(teammates, &name).filter(|record| record.holds.iter().any(|hold| hold.task == id && hold.turn == turn));
+            let Some(record) = record.filter(|_| presence::lives(teammates, &name)) else {
+                self.board.index.end_turn(&id);
+                continue;
+            };
+            let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
+            let ended = task.attempts.iter().any(|attempt| attempt.turn == turn);
+            // Another turn holds it, or a person said that nobody is to work on it: that stands.
+            if ended || task.claim.is_some() || !matches!(task.status, Status::Pending | Status::InProgress) {
+                self.board.index.end_turn(&id);
+                continue;
+            }
+            let dispatched = task.owner.as_deref() == Some(by.as_str());
+            let claim = Claim { turn: turn.clone(), by: by.clone(), at: record.since, process: Some(record.process), lease: None, epoch: None, dispatched };
+            let restore = |document: &mut Document<'_>, task: &Task| {
+                transition::restore(document, task, &claim, clock::now());
+                Ok(())
+            };
+            let stamp = self.replace(&id, &Found { bytes, stamp, task }, None, false, &restore)?;
+            self.board.read_again(&id);
+            self.tell(&id, Op::Changed, None, None, Some(stamp));
+        }
+        Ok(())
+    }
+
+    /// Puts edges right: finished blockers out of the way, edges from the other side in. What cannot be written now
+    /// is left to the next writer.
+    pub(crate) fn tidy(&mut self) {
+        let untidy: Vec<TaskId> = self.board.index.untidy().cloned().collect();
+        for id in untidy {
+            let Some(edges) = self.board.index.tidy_edges(&id) else { continue };
+            let set = |document: &mut Document<'_>, task: &Task| {
+                let mut full: Vec<&TaskId> = task.edges().collect();
+                full.extend(edges.iter().filter(|edge| !task.edges().any(|known| known == *edge)));
+                document.set("dependsOn", &full);
+                document.set("blockedBy", &edges);
+                Ok(())
+            };
+            let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
+            if let Ok(stamp) = self.replace(&id, &Found { bytes, stamp, task }, None, false, &set) {
+                self.board.read_again(&id);
+                self.tell(&id, Op::Changed, None, None, Some(stamp));
+            }
+        }
+    }
+
+    // ---- turns ------------------------------------------------------------------------------------------------
+
+    /// Claims a task: the one that is wanted, or the best that is ready for the claimant.
+    ///
+    /// `None`: there is nothing to claim. A wanted task that cannot be claimed is refused with the rule. With a
+    /// presence its record names the turn before the file does.
+    pub fn claim(&mut self, presence: Option<&mut Presence>, claimant: &Claimant, wanted: Option<&TaskId>, terms: &Terms) -> Result<Option<Claimed>> {
+        self.see()?;
+        let mut passed_over: Vec<TaskId> = Vec::new();
+        let mut presence = presence;
+        loop {
+            let id = match wanted {
+                Some(id) => id.clone(),
+                None => {
+                    let mut ready = self.board.index.ready_for(claimant);
+                    match ready.find(|id| !passed_over.contains(id)) {
+                        Some(id) => id.clone(),
+                        None => return Ok(None),
+                    }
+                }
+            };
+            match self.claim_one(presence.as_deref_mut(), claimant, &id, terms) {
+                Ok(claimed) => return Ok(Some(claimed)),
+                // Gone, edited or broken since it was seen: the next one.
+                Err(e) if wanted.is_none() && e.is_refusal() => {
+                    self.board.read_again(&id);
+                    passed_over.push(id);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn claim_one(&mut self, mut presence: Option<&mut Presence>, claimant: &Claimant, id: &TaskId, terms: &Terms) -> Result<Claimed> {
+        let found = self.find(id)?;
+        self.board.index.why_not(id, claimant).or_else(|no| self.due_for(id, claimant).then_some(()).ok_or(no)).map_err(|no| Refusal::of(no.rule, id, no.why))?;
+        let now = clock::now();
+        let turn = turn::fresh();
+        let claim = Claim {
+            turn: turn.clone(),
+            by: claimant.name.clone(),
+            at: now,
+            process: terms.process.clone(),
+            lease: terms.lease,
+            epoch: terms.epoch,
+            dispatched: found.task.owner.is_some(),
+        };
+        if let Some(presence) = presence.as_deref_mut() {
+            presence.hold(id, &turn, now)?;
+        }
+        crash::point("claim.presence");
+        let take = |document: &mut Document<'_>, task: &Task| transition::claim(document, task, &claim, now);
+        let stamp = match self.replace(id, &found, None, false, &take) {
+            Ok(stamp) => stamp,
+            Err(e) => {
+                // A living teammate must not go on naming a turn that never began.
+                if let Some(presence) = presence {
+                    presence.let_go(&turn)?;
+                }
+                return Err(e);
+            }
+        };
+        self.board.index.put_claim(id, stamp, &turn, &claim.by);
+        self.tell(id, Op::Claim, Some(&turn), Some(&claim.by), Some(stamp));
+        Ok(Claimed { attempt: found.task.next_attempt(), task: found.task, turn })
+    }
+
+    /// Whether a parked task's time has come, for its owner.
+    fn due_for(&self, id: &TaskId, claimant: &Claimant) -> bool {
+        let facts = self.board.index.get(id).and_then(Entry::facts);
+        facts.is_some_and(|facts| ready::is_due(facts, clock::now()) && facts.owner.as_deref() == Some(&claimant.name))
+    }
+
+    /// Ends the turn on a task and returns the status that the task has then. Dependants of a completed task are
+    /// freed in the same step.
+    pub fn end(&mut self, id: &TaskId, by: &By<'_>, ending: &Ending, prepared: Option<Prepared>) -> Result<Status> {
+        self.see()?;
+        let found = self.find(id)?;
+        let blockers = self.board.index.blockers(id);
+        if ending.outcome == Outcome::Done && !blockers.is_empty() {
+            let no = ready::blocked(&blockers);
+            return Err(Refusal::of(no.rule, id, no.why));
+        }
+        let at = self.moment();
+        let turn = found.task.claim.as_ref().map(|claim| claim.turn.clone());
+        let end = |document: &mut Document<'_>, task: &Task| transition::end(document, task, by, ending, at).map(drop);
+        let status = match &prepared {
+            Some(prepared) if prepared.base == found.bytes => prepared.status.clone(),
+            _ => {
+                let mut document = parse(id, &found.bytes)?;
+                transition::end(&mut document, &found.task, by, ending, at)?
+            }
+        };
+        self.names_changed = true;
+        crash::point("end.written");
+        let durable = self.is_full();
+        let stamp = self.replace(id, &found, prepared, durable, &end)?;
+        crash::point("end.exchanged");
+        self.board.index.end_turn(id);
+        self.board.suspects.remove(id);
+        match status {
+            Status::Completed => {
+                self.board.index.put_done(id, stamp);
+                self.tell(id, Op::Done, turn.as_deref(), None, Some(stamp));
+                self.tidy();
+            }
+            _ => {
+                self.board.read_again(id);
+                self.tell(id, Op::End, turn.as_deref(), None, Some(stamp));
+            }
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for LockedBoard<'_> {
+    fn drop(&mut self) {
+        // Without `unlock` something failed on the way: what was done is told all the same.
+        let _ = self.flush();
+    }
+}
+
+fn parse<'a>(id: &TaskId, bytes: &'a [u8]) -> Result<Document<'a>> {
+    Document::parse(bytes).map_err(|problem| Error::NotATask { file: id.file_name(), problem })
+}
+
+/// The text that a change makes of a file.
+fn changed(id: &TaskId, bytes: &[u8], change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<String> {
+    let mut document = parse(id, bytes)?;
+    let task = Task::read(id, &document).map_err(|problem| Error::NotATask { file: id.file_name(), problem })?;
+    change(&mut document, &task)?;
+    Ok(document.pretty())
+}
+
+/// Within so long of its last change a file is compared by its bytes: another change may have left the same stamp.
+const DOUBTFUL_NANOS: i128 = 2_000_000_000;
+/// How long an edit in its middle is waited for.
+const EDIT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What an exchange displaced, where that is not the version that was read.
+fn displaced(kept: &Kept, name: &str, base: &[u8], read: Stamp) -> Result<Option<Vec<u8>>> {
+    let seen = kept.dir.stat(name)?.map(|(_, stamp)| stamp).unwrap_or_default();
+    let same = seen.inode == read.inode && seen.size == read.size && seen.mtime == read.mtime;
+    if same && clock::nanos() - i128::from(read.mtime) > DOUBTFUL_NANOS {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let since = std::time::Instant::now();
+    loop {
+        kept.dir.read_into(name, &mut bytes)?;
+        if bytes == base {
+            return Ok(None);
+        }
+        match Document::parse(&bytes) {
+            Err(problem) if problem.truncated && since.elapsed() < EDIT_PATIENCE => std::thread::sleep(Duration::from_millis(2)),
+            _ => return Ok(Some(bytes)),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reading the directory: which names are tasks, which of them changed, and what those say.
+
+use std::collections::BTreeMap;
+
+use crate::clock;
+use crate::disk::{Dir, Kind, Stamp};
+use crate::document::{Document, Problem};
+use crate::error::Result;
+use crate::facts::Facts;
+use crate::index::{Entry, State};
+use crate::task::Task;
+use crate::task_id::TaskId;
+
+/// An empty or truncated file may be in the middle of its writing for so long after its mtime.
+const SETTLING_NANOS: i128 = 2_000_000_000;
+/// Within so long of a file's last change another change may leave the same stamp.
+const CLOCK_GRAIN_NANOS: i128 = 20_000_000;
+/// The same on filesystems with coarse time stamps.
+const COARSE_GRAIN_NANOS: i128 = 2_000_000_000;
+/// From this many files on they are read side by side.
+const MANY: usize = 256;
+
+/// What a name in the directory is.
+pub(crate) struct Listed {
+    pub(crate) ids: Vec<TaskId>,
+    pub(crate) nameless: BTreeMap<String, Problem>,
+}
+
+/// The names in the directory that are tasks by their name.
+pub(crate) fn list(tasks: &Dir) -> Result<Listed> {
+    let mut listed = Listed { ids: Vec::new(), nameless: BTreeMap::new() };
+    for (name, utf8) in tasks.names()? {
+        match TaskId::of_file(&name) {
+            None => {}
+            Some(_) if !utf8 => {
+                listed.nameless.insert(name, Problem::whole("the file's name is not UTF-8"));
+            }
+            Some(Ok(id)) => listed.ids.push(id),
+            Some(Err(e)) => {
+                listed.nameless.insert(name, Problem::whole(e.to_string()));
+            }
+        }
+    }
+    Ok(listed)
+}
+
+/// A file that was read: what the index keeps, and the task where it is one.
+pub(crate) struct Read {
+    pub(crate) entry: Entry,
+    pub(crate) task: Option<Task>,
+}
+
+/// Reads one file. `None`: it is gone.
+pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) -> Option<Read> {
+    let name = id.file_name();
+    let invalid = |stamp, reason: String| Some(Read { entry: Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }, task: None });
+    let (kind, seen) = match tasks.stat(&name) {
+        Ok(Some(found)) => found,
+        Ok(None) => return None,
+        Err(e) => return invalid(Stamp::default(), e.to_string()),
+    };
+    match kind {
+        Kind::File => {}
+        Kind::Directory => return invalid(seen, "it is a directory".into()),
+        Kind::Link => return invalid(seen, "it is a symbolic link, which is not followed".into()),
+        Kind::Special => return invalid(seen, "it is no regular file (a FIFO, a socket or a device), so it is not opened".into()),
+    }
+    match tasks.read_into(&name, bytes) {
+        Ok(stamp) => Some(understand(id, bytes, stamp, coarse)),
+        Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => None,
+        Err(crate::Error::Io { source, .. }) => invalid(seen, format!("it cannot be read: {source}")),
+        Err(e) => invalid(seen, e.to_string()),
+    }
+}
+
+/// What a file's bytes say.
+pub(crate) fn understand(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool) -> Read {
+    let now = clock::nanos();
+    let grain = if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS };
+    let doubtful = (now - i128::from(stamp.ctime)).abs() < grain;
+    let (state, task) = match Document::parse(bytes).and_then(|document| Task::read(id, &document)) {
+        Ok(task) => (State::Task(Facts::of(&task)), Some(task)),
+        Err(problem) if problem.truncated && is_settling(stamp, now) => (State::Unsettled(Box::new(problem)), None),
+        Err(problem) => (State::Invalid(Box::new(problem)), None),
+    };
+    Read { entry: Entry { stamp, doubtful, state }, task }
+}
+
+/// Whether a file's writer may still be at work. A file from the future is not waited for.
+fn is_settling(stamp: Stamp, now: i128) -> bool {
+    (0..SETTLING_NANOS).contains(&(now - i128::from(stamp.mtime)))
+}
+
+/// Reads many files, side by side where that pays. The order of the answers is that of the ids.
+pub(crate) fn read_many(tasks: &Dir, ids: &[TaskId], coarse: bool, threads: usize) -> Vec<Option<Read>> {
+    let one = |ids: &[TaskId]| {
+        let mut bytes = Vec::new();
+        ids.iter().map(|id| read(tasks, id, coarse, &mut bytes)).collect::<Vec<_>>()
+    };
+    if ids.len() < MANY || threads < 2 {
+        return one(ids);
+    }
+    let share = ids.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let one = &one;
+        let workers: Vec<_> = ids.chunks(share).skip(1).map(|chunk| (chunk, scope.spawn(move || one(chunk)))).collect();
+        let mut all = one(&ids[..share]);
+        for (chunk, worker) in workers {
+            // A reader that panicked leaves its share to this thread.
+            all.extend(worker.join().unwrap_or_else(|_| one(chunk)));
+        }
+        all
+    })
+}

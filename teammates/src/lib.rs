@@ -1,0 +1,40 @@
+//! Who works: teammates, their lifecycle, and the processes that they start.
+//!
+//! # Theory of operation
+//!
+//! A teammate is a process that looks for work, does one thing at a time, and ends when there has
+//! been nothing to do for a while. Three pieces make it, and each can be understood alone:
+//!
+//! - **Who it is**: [`profile`], a file that a person writes, with defaults for all of it; [`config`]
+//!   says what holds for the whole team.
+//! - **What it does next**: [`lifecycle`], a pure step function. It is told what was seen and what
+//!   time it is, and says what to do; the process around it looks and acts.
+//! - **What it starts**: [`process`] runs one command as a process group; [`children`] keeps track of
+//!   what was started and of the orphans that come back; [`group_record`] writes down, before any
+//!   program runs, which groups are ours; [`leftovers`] ends what a turn left behind, provably and
+//!   never by name, also after this process was killed; [`environment`] is what a child gets to see.
+//!
+//! # Invariants
+//!
+//! - A process group is signalled before its leader is reaped, and never after.
+//! - Nothing is ended that is not proven to be ours.
+//! - A group is on record before its program starts.
+//! - Rules read no clock and no environment: those come in as arguments.
+//!
+//! # Never here
+//!
+//! No command line, no terminal, no daemon: those are above. No writing to a board or a thread but
+//! through the `board` crate.
+
+pub mod children;
+pub mod config;
+pub mod environment;
+#[cfg(test)]
+mod fixture;
+pub mod group_record;
+pub mod leftovers;
+pub mod lifecycle;
+mod nearest;
+mod proc_fs;
+pub mod process;
+pub mod profile;
