@@ -87,7 +87,9 @@ fn host_name() -> String {
 
 /// The boot's id. `CREW_BOOT_ID` stands in for it where a test needs a reboot.
 fn boot_id() -> String {
-    if cfg!(debug_assertions) && let Ok(id) = std::env::var("CREW_BOOT_ID") {
+    if cfg!(debug_assertions)
+        && let Ok(id) = std::env::var("CREW_BOOT_ID")
+    {
         return id;
     }
     boot_id_of_the_kernel()

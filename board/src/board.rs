@@ -291,7 +291,9 @@ impl Board {
 
     /// Looks at every name in the directory and reads what changed; returns the ids that did.
     pub fn sweep(&mut self) -> Result<Vec<TaskId>> {
-        if self.journal.is_none() && let Some(ours) = self.dirs.ours() {
+        if self.journal.is_none()
+            && let Some(ours) = self.dirs.ours()
+        {
             self.journal = Journal::open(&ours.dir)?;
         }
         let listed = scan::list(&self.dirs.tasks)?;

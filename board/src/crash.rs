@@ -8,17 +8,8 @@ pub fn point(_name: &str) {
 }
 
 /// The points that this crate passes, in the order in which a claim and its end pass them.
-pub const POINTS: [&str; 9] = [
-    "claim.locked",
-    "claim.presence",
-    "replace.written",
-    "replace.exchanged",
-    "commit.journal",
-    "end.written",
-    "end.exchanged",
-    "add.written",
-    "add.renamed",
-];
+pub const POINTS: [&str; 9] =
+    ["claim.locked", "claim.presence", "replace.written", "replace.exchanged", "commit.journal", "end.written", "end.exchanged", "add.written", "add.renamed"];
 
 #[cfg(debug_assertions)]
 mod armed {

@@ -382,4 +382,3 @@ pub fn is_local(dir: &Dir) -> bool {
 pub fn is_local(_dir: &Dir) -> bool {
     true
 }
-

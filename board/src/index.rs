@@ -190,7 +190,8 @@ impl Index {
 
     /// The graph of unfinished tasks: each with those that it waits for.
     pub fn waiting_graph(&self) -> BTreeMap<TaskId, Vec<TaskId>> {
-        let unfinished = self.entries.iter().filter_map(|(id, entry)| entry.facts().map(|facts| (id, facts))).filter(|(_, facts)| facts.status != Phase::Completed);
+        let unfinished =
+            self.entries.iter().filter_map(|(id, entry)| entry.facts().map(|facts| (id, facts))).filter(|(_, facts)| facts.status != Phase::Completed);
         unfinished.map(|(id, facts)| (id.clone(), facts.blocked_by.iter().chain(self.edges_from_other_side(id, facts)).cloned().collect())).collect()
     }
 

@@ -247,7 +247,8 @@ mod tests {
     use super::*;
 
     fn line(text: &mut Vec<u8>, task: &'static str) {
-        let line = Line { task: task.into(), op: Op::Claim, turn: Some("t".into()), by: Some("bob".into()), at: crate::clock::now(), stamp: Some((1, 2, 3, 4)) };
+        let line =
+            Line { task: task.into(), op: Op::Claim, turn: Some("t".into()), by: Some("bob".into()), at: crate::clock::now(), stamp: Some((1, 2, 3, 4)) };
         write_line(text, &line);
     }
 

@@ -133,7 +133,7 @@ pub(crate) fn survivors(generations: &[(String, Dir)], tasks: &Dir) -> Result<Ve
                 continue;
             }
             // What is gone was removed by a person; what is whole needs nothing.
-            let torn = matches!(tasks.read_into(&id.file_name(), &mut bytes), Ok(_)) && is_torn(&bytes);
+            let torn = tasks.read_into(&id.file_name(), &mut bytes).is_ok() && is_torn(&bytes);
             if !torn {
                 seen.insert(id);
                 continue;

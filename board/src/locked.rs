@@ -284,7 +284,14 @@ impl<'b> LockedBoard<'b> {
     /// Replaces a task's file by what `change` makes of it: written beside, exchanged, and the displaced version
     /// looked at. Where that is not the one that was read, a person's edit came between: it wins, and the change is
     /// made anew on it.
-    fn replace(&mut self, id: &TaskId, found: &Found, prepared: Option<Prepared>, durable: bool, change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<Stamp> {
+    fn replace(
+        &mut self,
+        id: &TaskId,
+        found: &Found,
+        prepared: Option<Prepared>,
+        durable: bool,
+        change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>,
+    ) -> Result<Stamp> {
         let dirs = Arc::clone(&self.board.dirs);
         let file_name = id.file_name();
         let kept = self.kept()?;
@@ -491,7 +498,11 @@ impl<'b> LockedBoard<'b> {
 
     fn claim_one(&mut self, mut presence: Option<&mut Presence>, claimant: &Claimant, id: &TaskId, terms: &Terms) -> Result<Claimed> {
         let found = self.find(id)?;
-        self.board.index.why_not(id, claimant).or_else(|no| self.due_for(id, claimant).then_some(()).ok_or(no)).map_err(|no| Refusal::of(no.rule, id, no.why))?;
+        self.board
+            .index
+            .why_not(id, claimant)
+            .or_else(|no| self.due_for(id, claimant).then_some(()).ok_or(no))
+            .map_err(|no| Refusal::of(no.rule, id, no.why))?;
         let now = clock::now();
         let turn = turn::fresh();
         let claim = Claim {

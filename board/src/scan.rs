@@ -53,7 +53,8 @@ pub(crate) struct Read {
 /// Reads one file. `None`: it is gone.
 pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) -> Option<Read> {
     let name = id.file_name();
-    let invalid = |stamp, reason: String| Some(Read { entry: Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }, task: None });
+    let invalid =
+        |stamp, reason: String| Some(Read { entry: Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }, task: None });
     let (kind, seen) = match tasks.stat(&name) {
         Ok(Some(found)) => found,
         Ok(None) => return None,

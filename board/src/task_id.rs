@@ -164,7 +164,9 @@ mod tests {
 
     #[test]
     fn only_task_files_bear_an_id() {
-        for (file, expected) in [("task_1.json", Some("1")), ("task_a b.json", Some("a b")), ("task_1.json~", None), (".task_1.json.swp", None), ("#task_1.json#", None)] {
+        for (file, expected) in
+            [("task_1.json", Some("1")), ("task_a b.json", Some("a b")), ("task_1.json~", None), (".task_1.json.swp", None), ("#task_1.json#", None)]
+        {
             assert_eq!(TaskId::of_file(file).map(|id| id.unwrap().to_string()).as_deref(), expected);
         }
         assert!(TaskId::of_file("task_.json").unwrap().is_err());

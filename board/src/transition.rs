@@ -178,14 +178,20 @@ fn holder_of<'t>(task: &'t Task, by: &By<'_>) -> Result<&'t Claim> {
                 return Err(Refusal::of(Rule::TurnOver, &task.id, format!("the turn {turn} is over; {} holds the task now (turn {})", claim.by, claim.turn)));
             }
             if claim.by != *name {
-                return Err(Refusal::of(Rule::OneHolder, &task.id, format!("{} holds it, not {name}; `crew release {} --force` takes it away", claim.by, task.id)));
+                return Err(Refusal::of(
+                    Rule::OneHolder,
+                    &task.id,
+                    format!("{} holds it, not {name}; `crew release {} --force` takes it away", claim.by, task.id),
+                ));
             }
             let lost = task.attempts.iter().any(|attempt| attempt.by == *name && attempt.outcome == Outcome::Lost);
             if turn.is_none() && lost {
                 return Err(Refusal::of(
                     Rule::TurnNeeded,
                     &task.id,
-                    format!("an earlier turn of {name} on it was lost, so this must name its own: pass --turn (`crew claim --as {name} --resume --json` prints it)"),
+                    format!(
+                        "an earlier turn of {name} on it was lost, so this must name its own: pass --turn (`crew claim --as {name} --resume --json` prints it)"
+                    ),
                 ));
             }
         }
@@ -347,7 +353,13 @@ mod tests {
         let now: Timestamp = at.now;
         let taken = Claim { turn: "t".into(), by: "bob".into(), at: now, process: None, lease: None, epoch: None, dispatched: false };
         let verbs: [(&str, Box<dyn Fn(&str) -> Result<String>>); 6] = [
-            ("claim", Box::new({ let taken = taken.clone(); move |text| change(text, |d, t| claim(d, t, &taken, now)) })),
+            (
+                "claim",
+                Box::new({
+                    let taken = taken.clone();
+                    move |text| change(text, |d, t| claim(d, t, &taken, now))
+                }),
+            ),
             ("end", Box::new(move |text| change(text, |d, t| end(d, t, &By::Force, &Ending::of(Outcome::Done), moment()).map(drop)))),
             ("retry", Box::new(move |text| change(text, |d, t| retry(d, t, now)))),
             ("cancel", Box::new(move |text| change(text, |d, t| cancel(d, t, moment())))),

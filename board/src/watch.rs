@@ -4,7 +4,7 @@
 //! not, nor do our own temporaries, which lie elsewhere.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use notify::event::ModifyKind;
@@ -101,7 +101,7 @@ fn sort(event: notify::Result<notify::Event>, tasks: &Path, inbox: Option<&Path>
     news
 }
 
-fn task_name(path: &PathBuf, tasks: &Path) -> Option<String> {
+fn task_name(path: &Path, tasks: &Path) -> Option<String> {
     if path.parent() != Some(tasks) {
         return None;
     }
