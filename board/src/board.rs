@@ -469,15 +469,17 @@ impl Board {
 
     /// The file in which children of a teammate record their process groups, open for appending.
     pub fn group_record(&self, name: &Name) -> Result<File> {
-        let groups = self.groups()?;
-        let file = groups.open_record(&format!("{name}.groups"), 0o600)?;
-        let path = groups.join(&format!("{name}.groups"));
+        let (groups, file_name) = (self.groups()?, groups_name(name));
+        let file = groups.open_record(&file_name, 0o600)?;
+        let path = groups.join(&file_name);
         disk::truncate(&file, &path, 0)?;
-        let head = format!("boot {}\n", Process::current().boot);
-        disk::write_at(&file, &path, head.as_bytes(), 0)?;
-        // Appending is the kernel's: two children may record at once.
-        let append = std::fs::OpenOptions::new().append(true).open(&path);
-        append.map_err(|e| Error::io("open", &path, e))
+        disk::write_at(&file, &path, format!("boot {}\n", Process::current().boot).as_bytes(), 0)?;
+        groups.open_append(&file_name, 0o600)
+    }
+
+    /// What children of a teammate recorded; `None`: nothing.
+    pub fn groups_of(&self, name: &Name) -> Option<Vec<u8>> {
+        self.dirs.ours()?.groups.read(&groups_name(name)).ok()?
     }
 
     /// Claims whose holders are gone for certain. Only looks.
@@ -516,6 +518,10 @@ impl Board {
 }
 
 const HEAD: &str = "board.json";
+
+fn groups_name(name: &Name) -> String {
+    format!("{name}.groups")
+}
 
 fn read_head(dirs: &Dirs) -> Result<Option<Head>> {
     let Ok(dir) = Dir::open(&dirs.tasks.join(OURS)) else { return Ok(None) };

@@ -249,6 +249,14 @@ impl Dir {
         Ok(File::from(fd))
     }
 
+    /// Opens a file for appending, making it where it is missing: the kernel keeps its writers apart.
+    pub fn open_append(&self, name: &str, mode: u32) -> Result<File> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(mode as _)).map_err(|e| Error::io("open", self.join(name), e))?;
+        note!(Create(self.join(name)));
+        Ok(File::from(fd))
+    }
+
     /// Opens a file for reading; `None`: there is no such name.
     pub fn open_file(&self, name: &str) -> Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

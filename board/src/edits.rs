@@ -38,10 +38,10 @@ impl LockedBoard<'_> {
         self.change(id, &|document, task| transition::reopen(document, task, because, now))
     }
 
-    /// Parked `→ pending`, its owner kept.
-    pub fn unpark(&mut self, id: &TaskId) -> Result<()> {
+    /// Parked `→ pending`, its owner kept, unless that is one that never comes back.
+    pub fn unpark(&mut self, id: &TaskId, keep_owner: bool) -> Result<()> {
         let now = self.moment().now;
-        self.change(id, &|document, task| transition::unpark(document, task, now))
+        self.change(id, &|document, task| transition::unpark(document, task, keep_owner, now))
     }
 
     /// Sets keys (`None`: takes them out) that are a person's to set.

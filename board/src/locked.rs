@@ -100,6 +100,11 @@ impl Board {
 }
 
 impl Preparer {
+    /// Whether anything is to be prepared: only boards that are `full` put ends on disk before they are reported.
+    pub fn prepares(&self) -> bool {
+        self.full && self.kept.is_some()
+    }
+
     /// Writes and syncs a task's end, so that the lock need not be held for it. `None`: nothing could be prepared,
     /// and the lock's holder does it all.
     pub fn prepare(&self, id: &TaskId, by: &By<'_>, ending: &Ending) -> Option<Prepared> {
@@ -465,7 +470,8 @@ impl<'b> LockedBoard<'b> {
 
     // ---- turns ------------------------------------------------------------------------------------------------
 
-    /// Claims a task: the one that is wanted, or the best that is ready for the claimant.
+    /// Claims a task: the one that is wanted, else its own that was parked and whose time has come, else the best that
+    /// is ready for the claimant.
     ///
     /// `None`: there is nothing to claim. A wanted task that cannot be claimed is refused with the rule. With a
     /// presence its record names the turn before the file does.
@@ -477,9 +483,10 @@ impl<'b> LockedBoard<'b> {
             let id = match wanted {
                 Some(id) => id.clone(),
                 None => {
-                    let mut ready = self.board.index.ready_for(claimant);
-                    match ready.find(|id| !passed_over.contains(id)) {
-                        Some(id) => id.clone(),
+                    let index = &self.board.index;
+                    let due = index.due(clock::now()).into_iter().find(|id| self.due_for(id, claimant) && !passed_over.contains(id));
+                    match due.or_else(|| index.ready_for(claimant).find(|id| !passed_over.contains(id)).cloned()) {
+                        Some(id) => id,
                         None => return Ok(None),
                     }
                 }

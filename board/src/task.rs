@@ -221,18 +221,7 @@ pub enum Parked {
         /// When it may go on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
-        /// How often it was parked so.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        round: u32,
-        /// Since when it waits, over all rounds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        since: Option<Timestamp>,
     },
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// How an attempt ended.

@@ -246,14 +246,18 @@ pub fn reopen(document: &mut Document<'_>, task: &Task, because: Option<&str>, n
     Ok(())
 }
 
-/// Parked `→ pending`, the owner kept: its answer has come, or its time.
-pub fn unpark(document: &mut Document<'_>, task: &Task, now: Timestamp) -> Result<()> {
+/// Parked `→ pending`: its answer has come, or its time. The owner is kept, unless it is one that never comes back.
+pub fn unpark(document: &mut Document<'_>, task: &Task, keep_owner: bool, now: Timestamp) -> Result<()> {
     if task.parked.is_none() || task.claim.is_some() {
         return Err(illegal(task, "taken up again: it is not parked"));
     }
-    document.set("status", &Status::Pending);
-    document.remove("parked");
-    touch(document, task, now);
+    if keep_owner {
+        document.set("status", &Status::Pending);
+        document.remove("parked");
+        touch(document, task, now);
+    } else {
+        back_to_pending(document, task, now);
+    }
     Ok(())
 }
 

@@ -26,7 +26,9 @@
 //! No command line, no terminal, no daemon: those are above. No writing to a board or a thread but
 //! through the `board` crate.
 
+pub mod attempt;
 pub mod children;
+pub mod cleaning;
 pub mod config;
 pub mod environment;
 #[cfg(test)]
@@ -38,3 +40,4 @@ mod nearest;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+pub mod workplace;

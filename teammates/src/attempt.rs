@@ -1,0 +1,243 @@
+//! One attempt at a task by a command: started, waited for, checked, and what it left behind ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::future::Future;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use board::locked::Claimed;
+use board::task::{Command, Outcome, Parked};
+use board::transition::Ending;
+use board::{Result, clock, duration};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::group_record;
+use crate::leftovers;
+use crate::process::{self, Ended, Spawn};
+use crate::workplace::{Seat, Workplace};
+
+/// Exit code of a command that asks to be tried again later (`EX_TEMPFAIL` of sysexits.h).
+pub const TRY_LATER: i32 = 75;
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How much of a log's end becomes the task's summary.
+const SUMMARY_LINES: usize = 10;
+const SUMMARY_BYTES: u64 = 2000;
+
+/// What an attempt runs, and under what limits.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The command.
+    pub command: Command,
+    /// Wall clock for it, and again for its check; `None`: none.
+    pub timeout: Option<Duration>,
+    /// Whether the task's document is its standard input.
+    pub task_on_stdin: bool,
+    /// When a command that asks to be tried later is tried again.
+    pub waits: Waits,
+}
+
+/// The clock of tasks that wait for something outside: doubling intervals up to a cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// The first interval (config `waitBaseSec`).
+    pub base: Duration,
+    /// The longest (config `waitCapMin`).
+    pub cap: Duration,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Waits { base: Duration::from_secs(30), cap: Duration::from_secs(30 * 60) }
+    }
+}
+
+impl Waits {
+    /// When a task that asks to be tried again later is: each time in a row after twice the pause.
+    fn next(&self, attempts: &[board::task::Attempt], now: Timestamp) -> Parked {
+        let in_a_row = attempts.iter().rev().take_while(|attempt| attempt.outcome == Outcome::Parked).count();
+        let times = u32::try_from(in_a_row).ok().and_then(|times| 1u32.checked_shl(times)).unwrap_or(u32::MAX);
+        let pause = SignedDuration::try_from(self.base.saturating_mul(times).min(self.cap)).unwrap_or(SignedDuration::MAX);
+        Parked::Until { until: Some(now.saturating_add(pause).unwrap_or(now)) }
+    }
+}
+
+/// Runs an attempt to its end, or until `cancel` is ready (then its reason). Whatever happens comes out as an ending.
+pub async fn run(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, cancel: impl Future<Output = String>) -> Ending {
+    match Attempt::open(workplace, seat, claimed, plan) {
+        Ok(attempt) => attempt.run(cancel).await,
+        Err(e) => Ending::because(Outcome::Failed, format!("the attempt could not begin: {e}")),
+    }
+}
+
+struct Attempt<'a> {
+    workplace: &'a Workplace,
+    seat: &'a Seat,
+    claimed: &'a Claimed,
+    plan: &'a Plan,
+    log: File,
+    log_path: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+/// How one of its commands ended, or why it did not even start.
+type Step = Result<Ended, String>;
+
+impl<'a> Attempt<'a> {
+    fn open(workplace: &'a Workplace, seat: &'a Seat, claimed: &'a Claimed, plan: &'a Plan) -> Result<Self> {
+        let (task, turn) = (&claimed.task, &claimed.turn);
+        let logs = workplace.place().attempt_logs(&task.id)?;
+        let name = format!("{turn}.log");
+        let log = logs.open_append(&name, 0o600)?;
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("CREW_BOARD".into(), workplace.place().tasks().into()),
+            ("CREW_TASK_ID".into(), task.id.as_str().into()),
+            ("CREW_TASK_FILE".into(), workplace.place().tasks().join(task.id.file_name()).into()),
+            ("CREW_ATTEMPT".into(), claimed.attempt.to_string().into()),
+            ("CREW_LOG_DIR".into(), logs.path().into()),
+        ];
+        env.extend(seat.identity());
+        if task.edges().next().is_some() {
+            let name = format!("{turn}.results.json");
+            let text = serde_json::to_vec_pretty(&workplace.results_for(claimed)).unwrap_or_default();
+            logs.replace(&name, &text, 0o600, false)?;
+            env.push(("CREW_RESULTS".into(), logs.join(&name).into()));
+        }
+        Ok(Attempt { workplace, seat, claimed, plan, log, log_path: logs.join(&name), env })
+    }
+
+    async fn run(self, cancel: impl Future<Output = String>) -> Ending {
+        let reason = std::cell::RefCell::new(None);
+        let cancel = async {
+            let why = cancel.await;
+            *reason.borrow_mut() = Some(why);
+        };
+        let mut cancel = std::pin::pin!(cancel);
+        let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await;
+        let (ended, checked) = match (&ended, &self.claimed.task.check) {
+            (Ok(Ended::Exited(0)), Some(check)) => (self.step(check, None, &mut cancel).await, true),
+            _ => (ended, false),
+        };
+        let ending = self.judge(ended, checked, reason.borrow_mut().take());
+        self.end_leftovers().await;
+        Ending { log: Some(self.log_path.display().to_string()), summary: self.summary(&ending), ..ending }
+    }
+
+    fn stdin(&self) -> Option<File> {
+        self.plan.task_on_stdin.then(|| File::open(self.workplace.place().tasks().join(self.claimed.task.id.file_name())).ok()).flatten()
+    }
+
+    async fn step(&self, command: &Command, stdin: Option<File>, cancel: &mut (impl Future<Output = ()> + Unpin)) -> Step {
+        let spawn = Spawn {
+            turn: &self.claimed.turn,
+            argv: command.argv().into_iter().map(OsString::from).collect(),
+            cwd: self.workplace.place().project().to_path_buf(),
+            env: self.env.clone(),
+            stdin,
+            output: &self.log,
+            group_record: Some(self.seat.groups()),
+        };
+        let ending = process::Ending { timeout: self.plan.timeout, grace: GRACE, keep: self.claimed.task.keep };
+        let running = self.workplace.children().spawn(spawn).map_err(|e| e.to_string())?;
+        running.wait(ending, cancel).await.map_err(|e| e.to_string())
+    }
+
+    /// What an end of its command, or of its check, means for the task.
+    fn judge(&self, ended: Step, checked: bool, cancelled: Option<String>) -> Ending {
+        let what = if checked { "check" } else { "command" };
+        let failed = |reason: String| Ending::because(Outcome::Failed, reason);
+        match ended {
+            Err(e) => failed(format!("the {what} did not run: {e}")),
+            Ok(Ended::Exited(0)) => Ending { exit: Some(0), ..Ending::of(Outcome::Done) },
+            Ok(Ended::Exited(TRY_LATER)) if !checked => Ending {
+                exit: Some(TRY_LATER),
+                parked: Some(self.plan.waits.next(&self.claimed.task.attempts, clock::now())),
+                ..Ending::because(Outcome::Parked, format!("its command asks to be tried again later (exit {TRY_LATER})"))
+            },
+            Ok(Ended::Exited(code)) => Ending { exit: Some(code), ..failed(format!("the {what} ended with exit code {code}")) },
+            Ok(Ended::Signaled(signal)) => failed(format!("the {what} was ended by signal {signal}")),
+            Ok(Ended::TimedOut) => {
+                let limit = self.plan.timeout.map(duration::print).unwrap_or_default();
+                Ending::because(Outcome::Timeout, format!("the {what} took longer than its {limit}"))
+            }
+            Ok(Ended::Cancelled) => Ending::because(Outcome::Released, cancelled.unwrap_or_else(|| "it was cancelled".into())),
+        }
+    }
+
+    /// Ends what it left running, also what left its process group, unless its task says `keep`.
+    async fn end_leftovers(&self) {
+        let children = self.workplace.children();
+        let report = |e: &dyn std::fmt::Display| tracing::warn!("task {}: {e}", self.claimed.task.id);
+        match children.orphaned() {
+            Ok(false) => return,
+            Ok(true) if self.claimed.task.keep => {}
+            Ok(true) => {
+                let turn = self.claimed.turn.clone();
+                let groups = self.workplace.board().groups_of(self.seat.name()).unwrap_or_default();
+                let groups = group_record::parse(&groups, &board::alive::Process::current().boot);
+                match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, GRACE)).await {
+                    Ok(Err(e)) => report(&e),
+                    Err(e) => report(&e),
+                    Ok(Ok(_)) => {}
+                }
+            }
+            Err(e) => report(&e),
+        }
+        if let Err(e) = children.settle() {
+            report(&e);
+        }
+    }
+
+    /// The last lines of its log, and for an attempt that did not go well the reason before them.
+    fn summary(&self, ending: &Ending) -> Option<String> {
+        let tail = tail(&self.log_path).unwrap_or_default();
+        match (&ending.reason, ending.outcome) {
+            (_, Outcome::Released | Outcome::Parked) => None,
+            (Some(reason), _) if tail.is_empty() => Some(reason.clone()),
+            (Some(reason), _) => Some(format!("{reason}\n{tail}")),
+            (None, _) => Some(tail),
+        }
+    }
+}
+
+/// The last lines of a log, as text.
+fn tail(log: &Path) -> std::io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(SUMMARY_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(SUMMARY_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    // Cut in the middle of a line (or of a character): what is left of it says nothing.
+    let whole = if from > 0 { text.split_once('\n').map_or(text.as_ref(), |(_, rest)| rest) } else { &text };
+    let lines: Vec<&str> = whole.trim_end().lines().collect();
+    Ok(lines[lines.len().saturating_sub(SUMMARY_LINES)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use board::task::Attempt;
+
+    #[test]
+    fn waits_double_up_to_their_cap() {
+        let now: Timestamp = "2026-01-02T03:00:00Z".parse().unwrap();
+        let attempt = |outcome| Attempt { turn: "t".into(), by: "bob".into(), started: now, ended: now, outcome, exit: None, reason: None, log: None, boot: None, to: None, dispatched: false };
+        let waits = Waits { base: Duration::from_secs(30), cap: Duration::from_secs(100) };
+        let seconds = |outcomes: &[Outcome]| {
+            let attempts: Vec<Attempt> = outcomes.iter().map(|outcome| attempt(*outcome)).collect();
+            match waits.next(&attempts, now) {
+                Parked::Until { until: Some(until) } => (until - now).get_seconds(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(seconds(&[]), 30);
+        assert_eq!(seconds(&[Outcome::Parked]), 60);
+        assert_eq!(seconds(&[Outcome::Parked, Outcome::Parked]), 100);
+        assert_eq!(seconds(&[Outcome::Parked, Outcome::Failed, Outcome::Parked]), 60, "only those in a row count");
+        assert_eq!(seconds(&[Outcome::Parked; 200]), 100);
+    }
+}

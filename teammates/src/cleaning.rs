@@ -1,0 +1,81 @@
+//! What dead holders left: their processes are ended, then their tasks go back to the board.
+
+use std::time::Duration;
+
+use board::board::Stale;
+use board::name::Name;
+use board::task::{Outcome, Status};
+use board::task_id::TaskId;
+use board::transition::{By, Ending};
+use board::{Board, Result, clock};
+
+use crate::group_record;
+use crate::leftovers;
+
+/// Between SIGTERM and SIGKILL for what a dead holder left running.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long the board's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A claim that went back to the board.
+#[derive(Debug, Clone)]
+pub struct Returned {
+    /// The task.
+    pub task: TaskId,
+    /// Whose claim it was.
+    pub by: String,
+    /// The status that it has now: pending, or failed when it was lost too often.
+    pub status: Status,
+    /// How many processes of it were ended.
+    pub ended: usize,
+}
+
+/// Returns every claim whose holder is gone for certain. What the holder left running is ended first, without the
+/// board's lock: never for claims from a shell, which name no process of ours.
+pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
+    board.look()?;
+    let stale = board.stale_claims(clock::now())?;
+    if stale.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ended: Vec<usize> = stale.iter().map(|stale| end_leftovers(board, stale)).collect();
+    let mut locked = board.lock(PATIENCE)?;
+    let mut returned = Vec::new();
+    for (Stale { task, claim }, ended) in stale.into_iter().zip(ended) {
+        let reason = match claim.process {
+            Some(process) => format!("its holder died ({process})"),
+            None => "its lease ran out".to_owned(),
+        };
+        let lost = Ending { log: log_of(locked.board(), &task, &claim.turn), ..Ending::because(Outcome::Lost, reason) };
+        match locked.end(&task, &By::Cleaner { turn: &claim.turn }, &lost, None) {
+            Ok(status) => returned.push(Returned { task, by: claim.by, status, ended }),
+            // Somebody else was faster, or a person is writing the file: the next look finds it, if it is still so.
+            Err(e) if e.is_refusal() => {}
+            Err(e) => return Err(e),
+        }
+    }
+    locked.unlock()?.settle()?;
+    Ok(returned)
+}
+
+fn log_of(board: &Board, task: &TaskId, turn: &str) -> Option<String> {
+    let log = board.place().log(task, turn);
+    log.is_file().then(|| log.display().to_string())
+}
+
+fn end_leftovers(board: &Board, stale: &Stale) -> usize {
+    let Some(process) = &stale.claim.process else { return 0 };
+    // Its processes can only be here if it ran under this kernel.
+    if !process.shares_our_kernel() {
+        return 0;
+    }
+    let record = Name::new(&stale.claim.by).ok().and_then(|name| board.groups_of(&name));
+    let groups = record.map(|record| group_record::parse(&record, &process.boot)).unwrap_or_default();
+    match leftovers::end(&stale.claim.turn, &groups, GRACE) {
+        Ok(report) => report.ended.len(),
+        Err(e) => {
+            tracing::warn!("{e}");
+            0
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What the lanes of one process share: the board, the children, and how a turn is begun and ended.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use board::locked::{Claimed, Terms, Unlocked};
+use board::name::Name;
+use board::place::Place;
+use board::presence::{Activity, Presence};
+use board::ready::Claimant;
+use board::task::Status;
+use board::task_id::TaskId;
+use board::transition::{By, Ending};
+use board::{Board, Error, Result, clock};
+
+use crate::children::Children;
+use crate::environment;
+
+/// How long the board's lock is waited for before a turn's begin or end is given up for now.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often, and with what pause, the end of a turn is tried again while a person is writing the task's file.
+const END_TRIES: u32 = 50;
+const END_PAUSE: Duration = Duration::from_millis(100);
+
+/// The board and the children of this process. Clones are handles to the same.
+#[derive(Clone)]
+pub struct Workplace {
+    board: Arc<Mutex<Board>>,
+    place: Place,
+    children: Children,
+}
+
+/// A teammate of this process: its name, held for as long as this lives, and where its children record themselves.
+pub struct Seat {
+    name: Name,
+    presence: Mutex<Presence>,
+    groups: File,
+}
+
+impl Workplace {
+    /// Takes a board to work on. Once a process: see [`Children::new`].
+    pub fn open(board: Board) -> std::io::Result<Workplace> {
+        let children = Children::new(environment::inherited(std::env::vars_os()))?;
+        Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children })
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The children of this process.
+    pub fn children(&self) -> &Children {
+        &self.children
+    }
+
+    /// The board, alone. Never held over an `await`.
+    pub fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a teammate's name for this process, and returns what dead holders left to the board.
+    pub fn enter(&self, name: &Name, runner: &str) -> Result<Seat> {
+        let presence = self.board().enter(name, runner)?;
+        // Before the record of a dead namesake's groups is begun anew.
+        crate::cleaning::return_stale_claims(&mut self.board())?;
+        let groups = self.board().group_record(name)?;
+        Ok(Seat { name: name.clone(), presence: Mutex::new(presence), groups })
+    }
+
+    /// Claims a task for a teammate: the best that is ready for it. `None`: there is nothing.
+    pub fn claim(&self, seat: &Seat, claimant: &Claimant, wanted: Option<&TaskId>) -> Result<Option<Claimed>> {
+        let terms = Terms { process: Some(board::alive::Process::current().clone()), ..Terms::default() };
+        let mut board = self.board();
+        let mut presence = seat.presence();
+        let mut locked = board.lock(PATIENCE)?;
+        let claimed = locked.claim(Some(&mut presence), claimant, wanted, &terms)?;
+        let unlocked = locked.unlock()?;
+        drop((presence, board));
+        self.settle_aside(unlocked);
+        Ok(claimed)
+    }
+
+    /// A claim need not be on disk: what is left to do for it is done beside the work.
+    fn settle_aside(&self, unlocked: Unlocked) {
+        if !unlocked.is_settled() {
+            tokio::task::spawn_blocking(move || {
+                if let Err(e) = unlocked.settle() {
+                    tracing::warn!("{e}");
+                }
+            });
+        }
+    }
+
+    /// Ends a turn. What it returns is to be settled before success is reported ([`Settling::settle`]).
+    ///
+    /// While a person is writing the task's file the end is tried again, for some seconds.
+    pub async fn end(&self, seat: &Seat, claimed: &Claimed, ending: Ending) -> Result<Settling> {
+        let mut tries = 0;
+        loop {
+            match self.end_once(seat, claimed, &ending).await {
+                Err(Error::NotATask { .. } | Error::LockTimeout { .. }) if tries < END_TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(END_PAUSE).await;
+                }
+                ended => {
+                    // What could not be written is still held: the task goes back when this process ends.
+                    if ended.as_ref().err().is_none_or(Error::is_refusal) {
+                        seat.presence().forget(&claimed.turn);
+                    }
+                    return ended;
+                }
+            }
+        }
+    }
+
+    async fn end_once(&self, seat: &Seat, claimed: &Claimed, ending: &Ending) -> Result<Settling> {
+        let id = &claimed.task.id;
+        let preparer = self.board().preparer();
+        let prepared = if preparer.prepares() {
+            let (id, name, turn, ending) = (id.clone(), seat.name.clone(), claimed.turn.clone(), ending.clone());
+            let prepare = move || preparer.prepare(&id, &By::Holder { name: name.as_str(), turn: Some(&turn) }, &ending);
+            tokio::task::spawn_blocking(prepare).await.unwrap_or_default()
+        } else {
+            None
+        };
+        let mut board = self.board();
+        let mut locked = board.lock(PATIENCE)?;
+        let by = By::Holder { name: seat.name.as_str(), turn: Some(&claimed.turn) };
+        let status = locked.end(id, &by, ending, prepared)?;
+        Ok(Settling { status, unlocked: locked.unlock()? })
+    }
+
+    /// Closes what this process wrote, at its end.
+    pub fn close(&self) -> Result<()> {
+        let mut board = self.board();
+        let unlocked = board.lock(PATIENCE)?.unlock_for_good()?;
+        drop(board);
+        unlocked.settle()
+    }
+
+    /// The results of the tasks that a task depended on, by id.
+    pub fn results_for(&self, claimed: &Claimed) -> HashMap<String, serde_json::Value> {
+        let board = self.board();
+        let result = |id: &TaskId| {
+            let (_, task) = board.read_task(id).ok()?;
+            let value = serde_json::json!({ "subject": task.subject, "status": task.status, "result": task.result });
+            Some((id.to_string(), value))
+        };
+        claimed.task.edges().filter_map(result).collect()
+    }
+}
+
+/// A turn that has ended on the board; on disk when it is settled.
+#[must_use = "success may be reported only after `settle`"]
+pub struct Settling {
+    /// The status that the task has now.
+    pub status: Status,
+    unlocked: Unlocked,
+}
+
+impl Settling {
+    /// Waits until the end is on disk, as far as the board's durability asks for it.
+    pub async fn settle(self) -> Result<Status> {
+        if self.unlocked.is_settled() {
+            return Ok(self.status);
+        }
+        let unlocked = self.unlocked;
+        match tokio::task::spawn_blocking(move || unlocked.settle()).await {
+            Ok(settled) => settled.map(|()| self.status),
+            Err(_) => Err(Error::Io { action: "sync", path: "the board".into(), source: std::io::Error::other("the task that syncs it has died") }),
+        }
+    }
+}
+
+impl Seat {
+    /// The teammate's name.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Where its children record their process groups.
+    pub fn groups(&self) -> &File {
+        &self.groups
+    }
+
+    /// Its presence.
+    pub fn presence(&self) -> MutexGuard<'_, Presence> {
+        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what it does now.
+    pub fn set_activity(&self, activity: Activity) -> Result<()> {
+        self.presence().set_activity(activity, clock::now())
+    }
+
+    /// Whether variables of this kind are set for its children: who they act as.
+    pub(crate) fn identity(&self) -> [(OsString, OsString); 1] {
+        [("CREW_AS".into(), self.name.as_str().into())]
+    }
+}
