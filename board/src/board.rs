@@ -22,6 +22,7 @@ use crate::locked::LockedBoard;
 use crate::name::Name;
 use crate::place::{OURS, Place, Surroundings, TASKS};
 use crate::presence::{self, Presence};
+use crate::ready::{Claimant, NotReady};
 use crate::scan::{self, Read};
 use crate::task::{Claim, Status, Task};
 use crate::task_id::TaskId;
@@ -265,11 +266,18 @@ impl Board {
 
     /// Takes what a file says into the index, and suspects it where a turn has vanished from it.
     pub(crate) fn absorb(&mut self, id: &TaskId, read: Option<Read>) {
-        let Some(Read { entry, task }) = read else {
-            self.suspects.remove(id);
-            self.index.take_out(id);
-            return;
-        };
+        match read {
+            Some(Read { entry, task }) => self.take_in(id, entry, task.map(|(task, ())| task)),
+            None => self.take_out(id),
+        }
+    }
+
+    fn take_out(&mut self, id: &TaskId) {
+        self.suspects.remove(id);
+        self.index.take_out(id);
+    }
+
+    fn take_in(&mut self, id: &TaskId, entry: Entry, task: Option<Task>) {
         let claim = task.as_ref().filter(|task| task.status == Status::InProgress).and_then(|task| task.claim.as_ref());
         let known = self.index.turn(id).map(|(turn, by)| (turn.to_owned(), by.to_owned()));
         if let Some((turn, by)) = known.filter(|(turn, _)| claim.is_none_or(|claim| claim.turn != *turn)) {
@@ -291,6 +299,18 @@ impl Board {
 
     /// Looks at every name in the directory and reads what changed; returns the ids that did.
     pub fn sweep(&mut self) -> Result<Vec<TaskId>> {
+        self.sweep_with(false, &|_, _| ()).map(|(changed, _)| changed)
+    }
+
+    /// Sees the whole directory and has `digest` say what the caller wants of each task's document, so that no file
+    /// is read twice. For commands that show the whole board. In natural order; files that are no task are in the
+    /// index only.
+    pub fn survey<T: Send>(&mut self, digest: impl Fn(&mut Document<'_>, &Task) -> T + Sync) -> Result<Vec<(TaskId, T)>> {
+        self.sweep_with(true, &digest).map(|(_, digests)| digests)
+    }
+
+    /// Reads what changed, or `all`. Returns the ids of what changed, and a digest of every task that was read.
+    fn sweep_with<T: Send>(&mut self, all: bool, digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync)) -> Result<(Vec<TaskId>, Vec<(TaskId, T)>)> {
         if self.journal.is_none()
             && let Some(ours) = self.dirs.ours()
         {
@@ -299,7 +319,7 @@ impl Board {
         let listed = scan::list(&self.dirs.tasks)?;
         let mut changed = Vec::new();
         for id in &listed.ids {
-            let known = self.index.get(id).filter(|entry| !entry.doubtful && !matches!(entry.state, State::Unsettled(_)));
+            let known = self.index.get(id).filter(|entry| !all && !entry.doubtful && !matches!(entry.state, State::Unsettled(_)));
             let same = match known {
                 Some(entry) => self.dirs.tasks.stat(&id.file_name()).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp),
                 None => false,
@@ -313,22 +333,30 @@ impl Board {
             let present: std::collections::HashSet<&TaskId> = listed.ids.iter().collect();
             gone.extend(self.index.entries().map(|(id, _)| id).filter(|id| !present.contains(id)).cloned());
         }
-        let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads);
-        let mut told = Vec::new();
-        for (id, read) in changed.iter().zip(read) {
-            let before = self.index.get(id);
+        changed.sort();
+        let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads, digest);
+        let (mut told, mut digests) = (Vec::new(), Vec::new());
+        for (id, read) in changed.into_iter().zip(read) {
+            let before = self.index.get(&id);
             let same = match (before, &read) {
                 (Some(before), Some(read)) => before.stamp == read.entry.stamp && before.state == read.entry.state,
                 (None, None) => true,
                 _ => false,
             };
-            if !same {
-                told.push(id.clone());
+            match read {
+                Some(Read { entry, task: Some((task, digest)) }) => {
+                    self.take_in(&id, entry, Some(task));
+                    digests.push((id.clone(), digest));
+                }
+                Some(Read { entry, task: None }) => self.take_in(&id, entry, None),
+                None => self.take_out(&id),
             }
-            self.absorb(id, read);
+            if !same {
+                told.push(id);
+            }
         }
         for id in gone {
-            self.absorb(&id, None);
+            self.take_out(&id);
             told.push(id);
         }
         self.index.set_nameless(listed.nameless);
@@ -337,7 +365,7 @@ impl Board {
             self.seen = true;
         }
         self.look_up_archived();
-        Ok(told)
+        Ok((told, digests))
     }
 
     /// At a first look: turns that living teammates hold and of which their task's file says nothing.
@@ -498,6 +526,20 @@ impl Board {
             }
         }
         Ok(stale)
+    }
+
+    /// Why a task is not ready for a claimant; also where a file that was saved over a claim says that it is.
+    pub fn why_not(&self, id: &TaskId, claimant: &Claimant) -> std::result::Result<(), NotReady> {
+        if let Some((turn, by)) = self.suspects.get(id)
+            && let Some(ours) = self.dirs.ours()
+            && let Ok(name) = Name::new(by)
+            && presence::lives(&ours.teammates, &name)
+            && presence::read(&ours.teammates, &name).is_some_and(|record| record.holds.iter().any(|hold| hold.task == *id && hold.turn == *turn))
+        {
+            let why = format!("{by} holds it; an old version was saved over its claim, which the next writer restores");
+            return Err(NotReady::because(Rule::OneHolder, why));
+        }
+        self.index.why_not(id, claimant)
     }
 
     /// Locks the board for changing it, waiting at most `patience`.

@@ -2,7 +2,9 @@
 
 /// Ends the process here when `CREW_CRASH_AT` names this point (`name`, or `name:N` for its N-th passing).
 #[inline]
-pub fn point(_name: &str) {
+pub fn point(_name: &'static str) {
+    #[cfg(feature = "simulate")]
+    crate::disk::trace::note(|| crate::disk::trace::Op::Passed(_name));
     #[cfg(debug_assertions)]
     armed::point(_name);
 }

@@ -276,6 +276,10 @@ fn string_end(bytes: &[u8]) -> usize {
 }
 
 fn squeeze(text: &str, out: &mut String) {
+    if !text.starts_with(['[', '{']) {
+        out.push_str(text);
+        return;
+    }
     tokens(text).for_each(|token| out.push_str(token));
 }
 

@@ -98,7 +98,7 @@ impl Index {
     }
 
     /// Tasks whose edges the next writer puts right.
-    pub(crate) fn untidy(&self) -> impl Iterator<Item = &TaskId> {
+    pub fn untidy(&self) -> impl Iterator<Item = &TaskId> {
         self.untidy.iter()
     }
 

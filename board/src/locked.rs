@@ -181,8 +181,8 @@ impl<'b> LockedBoard<'b> {
         self.board
     }
 
-    /// Sees the whole directory where this process has not yet.
-    pub(crate) fn see(&mut self) -> Result<()> {
+    /// Sees the whole directory where this process has not yet, and puts edges right.
+    pub fn see(&mut self) -> Result<()> {
         if !self.board.seen {
             self.board.sweep()?;
             self.restore_suspects()?;

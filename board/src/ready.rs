@@ -32,8 +32,8 @@ pub enum Takes {
 /// What a teammate is and can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
-    /// Its tier; one that names none is of the lowest.
-    pub tier: Tier,
+    /// Its tier; `None`: it was not said, and no task that names a tier is for it.
+    pub tier: Option<Tier>,
     /// Its role.
     pub role: String,
     /// Its capabilities.
@@ -102,7 +102,7 @@ pub fn fits(facts: &Facts, claimant: &Claimant) -> Result<(), NotReady> {
         return Err(NotReady::because(Rule::HandedOff, format!("{} handed it off to anybody else", claimant.name)));
     }
     let Some(fit) = &claimant.fit else { return Ok(()) };
-    if let Some(tier) = rare.tier.filter(|tier| *tier > fit.tier) {
+    if let Some(tier) = rare.tier.filter(|tier| fit.tier.is_none_or(|own| *tier > own)) {
         return Err(NotReady::because(Rule::Tier, format!("it wants tier {} or higher", tier.as_str())));
     }
     if let Some(role) = rare.role.as_ref().filter(|role| **role != fit.role) {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn bob(tier: Tier) -> Claimant {
-        Claimant { name: "bob".into(), takes: Takes::Everything, fit: Some(Fit { tier, role: "coder".into(), capabilities: vec!["write".into()] }) }
+        Claimant { name: "bob".into(), takes: Takes::Everything, fit: Some(Fit { tier: Some(tier), role: "coder".into(), capabilities: vec!["write".into()] }) }
     }
 
     #[test]

@@ -44,14 +44,18 @@ pub(crate) fn list(tasks: &Dir) -> Result<Listed> {
     Ok(listed)
 }
 
-/// A file that was read: what the index keeps, and the task where it is one.
-pub(crate) struct Read {
+/// A file that was read: what the index keeps, and where it is a task, that and what a caller wanted of it.
+pub(crate) struct Read<T = ()> {
     pub(crate) entry: Entry,
-    pub(crate) task: Option<Task>,
+    pub(crate) task: Option<(Task, T)>,
 }
 
 /// Reads one file. `None`: it is gone.
 pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) -> Option<Read> {
+    read_with(tasks, id, coarse, bytes, &|_, _| ())
+}
+
+fn read_with<T>(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>, digest: &impl Fn(&mut Document<'_>, &Task) -> T) -> Option<Read<T>> {
     let name = id.file_name();
     let invalid =
         |stamp, reason: String| Some(Read { entry: Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }, task: None });
@@ -67,7 +71,7 @@ pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) 
         Kind::Special => return invalid(seen, "it is no regular file (a FIFO, a socket or a device), so it is not opened".into()),
     }
     match tasks.read_into(&name, bytes) {
-        Ok(stamp) => Some(understand(id, bytes, stamp, coarse)),
+        Ok(stamp) => Some(understand_with(id, bytes, stamp, coarse, digest)),
         Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => None,
         Err(crate::Error::Io { source, .. }) => invalid(seen, format!("it cannot be read: {source}")),
         Err(e) => invalid(seen, e.to_string()),
@@ -76,11 +80,20 @@ pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) 
 
 /// What a file's bytes say.
 pub(crate) fn understand(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool) -> Read {
+    understand_with(id, bytes, stamp, coarse, &|_, _| ())
+}
+
+fn understand_with<T>(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool, digest: &impl Fn(&mut Document<'_>, &Task) -> T) -> Read<T> {
     let now = clock::nanos();
     let grain = if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS };
     let doubtful = (now - i128::from(stamp.ctime)).abs() < grain;
-    let (state, task) = match Document::parse(bytes).and_then(|document| Task::read(id, &document)) {
-        Ok(task) => (State::Task(Facts::of(&task)), Some(task)),
+    let read = Document::parse(bytes).and_then(|mut document| {
+        let task = Task::read(id, &document)?;
+        let digest = digest(&mut document, &task);
+        Ok((task, digest))
+    });
+    let (state, task) = match read {
+        Ok((task, digest)) => (State::Task(Facts::of(&task)), Some((task, digest))),
         Err(problem) if problem.truncated && is_settling(stamp, now) => (State::Unsettled(Box::new(problem)), None),
         Err(problem) => (State::Invalid(Box::new(problem)), None),
     };
@@ -93,10 +106,16 @@ fn is_settling(stamp: Stamp, now: i128) -> bool {
 }
 
 /// Reads many files, side by side where that pays. The order of the answers is that of the ids.
-pub(crate) fn read_many(tasks: &Dir, ids: &[TaskId], coarse: bool, threads: usize) -> Vec<Option<Read>> {
+pub(crate) fn read_many<T: Send>(
+    tasks: &Dir,
+    ids: &[TaskId],
+    coarse: bool,
+    threads: usize,
+    digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync),
+) -> Vec<Option<Read<T>>> {
     let one = |ids: &[TaskId]| {
         let mut bytes = Vec::new();
-        ids.iter().map(|id| read(tasks, id, coarse, &mut bytes)).collect::<Vec<_>>()
+        ids.iter().map(|id| read_with(tasks, id, coarse, &mut bytes, digest)).collect::<Vec<_>>()
     };
     if ids.len() < MANY || threads < 2 {
         return one(ids);

@@ -225,12 +225,24 @@ mod tests {
     #[test]
     fn waits_double_up_to_their_cap() {
         let now: Timestamp = "2026-01-02T03:00:00Z".parse().unwrap();
-        let attempt = |outcome| Attempt { turn: "t".into(), by: "bob".into(), started: now, ended: now, outcome, exit: None, reason: None, log: None, boot: None, to: None, dispatched: false };
+        let attempt = |outcome| Attempt {
+            turn: "t".into(),
+            by: "bob".into(),
+            started: now,
+            ended: now,
+            outcome,
+            exit: None,
+            reason: None,
+            log: None,
+            boot: None,
+            to: None,
+            dispatched: false,
+        };
         let waits = Waits { base: Duration::from_secs(30), cap: Duration::from_secs(100) };
         let seconds = |outcomes: &[Outcome]| {
             let attempts: Vec<Attempt> = outcomes.iter().map(|outcome| attempt(*outcome)).collect();
             match waits.next(&attempts, now) {
-                Parked::Until { until: Some(until) } => (until - now).get_seconds(),
+                Parked::Until { until: Some(until) } => until.as_second() - now.as_second(),
                 other => panic!("{other:?}"),
             }
         };

@@ -45,13 +45,7 @@ impl Children {
     pub fn new(environment: Vec<(OsString, OsString)>) -> io::Result<Children> {
         become_subreaper()?;
         let settled = proc_fs::children_of_main()?.into_iter().collect();
-        Ok(Children {
-            book: Arc::new(Mutex::new(Book {
-                settled,
-                ..Book::default()
-            })),
-            inherited: environment.into(),
-        })
+        Ok(Children { book: Arc::new(Mutex::new(Book { settled, ..Book::default() })), inherited: environment.into() })
     }
 
     /// Reaps the orphans that have ended, and says whether one is alive that may belong to a turn.
@@ -71,7 +65,7 @@ impl Children {
         for orphan in left {
             let of_open_turn = match proc_fs::variable(orphan, environment::TURN) {
                 Variable::Value(turn) => book.running.values().any(|open| open.as_bytes() == turn),
-                Variable::Absent => false,
+                Variable::Absent | Variable::Gone => false,
                 // It may be just loading a program: look at it again the next time.
                 Variable::Blank => true,
             };
@@ -134,10 +128,7 @@ fn reap(child: i32) -> io::Result<bool> {
     let Some(pid) = Pid::from_raw(child) else {
         return Ok(true);
     };
-    match waitid(
-        WaitId::Pid(pid),
-        WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
-    ) {
+    match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
         Ok(status) => Ok(status.is_some()),
         Err(Errno::CHILD) => Ok(true),
         Err(error) => Err(error.into()),
@@ -153,11 +144,7 @@ mod tests {
     use crate::fixture::{Scratch, alone, children, is_gone, run, until};
     use crate::process::{Ending, Spawn};
 
-    const KEEP: Ending = Ending {
-        timeout: None,
-        grace: Duration::from_secs(300),
-        keep: true,
-    };
+    const KEEP: Ending = Ending { timeout: None, grace: Duration::from_secs(300), keep: true };
 
     fn spawn<'a>(scratch: &'a Scratch, turn: &'a str, script: &str) -> Spawn<'a> {
         Spawn {
@@ -236,10 +223,7 @@ mod tests {
         if !alone("children::tests::children_from_before_are_nobodys") {
             return;
         }
-        let mut before = std::process::Command::new("sleep")
-            .arg("1000")
-            .spawn()
-            .unwrap();
+        let mut before = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let children = children();
         assert!(!children.orphaned().unwrap());
         before.kill().unwrap();

@@ -176,35 +176,19 @@ const KEYS: [&str; 23] = [
 pub fn parse(text: &str, file: &Path) -> Result<Config, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table = DeTable::parse(text).map_err(|error| refused(file, text, None, &error))?;
-    let mut entries: Vec<(&str, Range<usize>, Range<usize>)> = table
-        .get_ref()
-        .iter()
-        .map(|(key, value)| (key.get_ref().as_ref(), key.span(), value.span()))
-        .collect();
+    let mut entries: Vec<(&str, Range<usize>, Range<usize>)> =
+        table.get_ref().iter().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value.span())).collect();
     entries.sort_by_key(|(_, key, _)| key.start);
     for (key, span, _) in &entries {
         if !KEYS.contains(key)
             && let Some(nearest) = nearest(key, &KEYS)
         {
-            return Err(ConfigError::UnknownKey {
-                file: file.to_owned(),
-                line: line_of(text, span.start),
-                key: key.escape_debug().to_string(),
-                nearest,
-            });
+            return Err(ConfigError::UnknownKey { file: file.to_owned(), line: line_of(text, span.start), key: key.escape_debug().to_string(), nearest });
         }
     }
     toml::from_str(text).map_err(|error: toml::de::Error| {
-        let about = |at: &Range<usize>| {
-            entries
-                .iter()
-                .find(|(_, _, value)| value.start <= at.start && at.start < value.end)
-        };
-        let key = error
-            .span()
-            .as_ref()
-            .and_then(about)
-            .map(|(key, _, _)| (*key).to_owned());
+        let about = |at: &Range<usize>| entries.iter().find(|(_, _, value)| value.start <= at.start && at.start < value.end);
+        let key = error.span().as_ref().and_then(about).map(|(key, _, _)| (*key).to_owned());
         refused(file, text, key, &error)
     })
 }
@@ -214,22 +198,12 @@ fn refused(file: &Path, text: &str, key: Option<String>, error: &toml::de::Error
         file: file.to_owned(),
         line: line_of(text, error.span().map_or(0, |span| span.start)),
         key,
-        message: error
-            .message()
-            .lines()
-            .collect::<Vec<_>>()
-            .join(", ")
-            .escape_debug()
-            .to_string(),
+        message: error.message().lines().collect::<Vec<_>>().join(", ").escape_debug().to_string(),
     }
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    1 + text
-        .bytes()
-        .take(offset)
-        .filter(|byte| *byte == b'\n')
-        .count()
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 fn key_prefix(key: Option<&str>) -> String {
@@ -302,11 +276,7 @@ impl TryFrom<f64> for Usd {
     type Error = &'static str;
 
     fn try_from(amount: f64) -> Result<Usd, &'static str> {
-        if amount.is_finite() && amount >= 0.0 {
-            Ok(Usd(amount))
-        } else {
-            Err("an amount of dollars is a number that is not negative")
-        }
+        if amount.is_finite() && amount >= 0.0 { Ok(Usd(amount)) } else { Err("an amount of dollars is a number that is not negative") }
     }
 }
 
@@ -402,65 +372,25 @@ start = "make"
     #[test]
     fn what_is_refused_says_where_and_why() {
         let cases = [
-            (
-                "boardFile = true\nmax_talk_turns = 3",
-                "crew/config.toml:2: unknown key `max_talk_turns`: did you mean `maxTalkTurns`?",
-            ),
-            (
-                "\n[account.x]\nkind = \"a\"",
-                "crew/config.toml:2: unknown key `account`: did you mean `accounts`?",
-            ),
+            ("boardFile = true\nmax_talk_turns = 3", "crew/config.toml:2: unknown key `max_talk_turns`: did you mean `maxTalkTurns`?"),
+            ("\n[account.x]\nkind = \"a\"", "crew/config.toml:2: unknown key `account`: did you mean `accounts`?"),
             // The first in the file, not in the alphabet.
-            (
-                "zz = 1\naa = 1",
-                "crew/config.toml:1: unknown key `zz`: did you mean `mcp`?",
-            ),
-            (
-                "[hooks]\nx = 1\n\n[hoks]\n",
-                "crew/config.toml:4: unknown key `hoks`: did you mean `hooks`?",
-            ),
-            (
-                "maxLost = 0",
-                "crew/config.toml:1: `maxLost`: invalid value: integer `0`, expected a nonzero u32",
-            ),
-            (
-                "\ncompactAt = 101",
-                "crew/config.toml:2: `compactAt`: a percentage is a whole number from 1 to 100",
-            ),
-            (
-                "maxSpendUsd = -1",
-                "crew/config.toml:1: `maxSpendUsd`: an amount of dollars is a number that is not negative",
-            ),
-            (
-                "maxSpendUsd = nan",
-                "crew/config.toml:1: `maxSpendUsd`: an amount of dollars is a number that is not negative",
-            ),
-            (
-                "gateMode = \"open\"",
-                "crew/config.toml:1: `gateMode`: unknown variant `open`, expected `gated` or `auto`",
-            ),
-            (
-                "checkpoints = false",
-                "crew/config.toml:1: `checkpoints`: wanted string or table",
-            ),
-            (
-                "gateAutoDeny = [\"a\",\n 1]",
-                "crew/config.toml:2: `gateAutoDeny`: invalid type: integer `1`, expected a string",
-            ),
+            ("zz = 1\naa = 1", "crew/config.toml:1: unknown key `zz`: did you mean `mcp`?"),
+            ("[hooks]\nx = 1\n\n[hoks]\n", "crew/config.toml:4: unknown key `hoks`: did you mean `hooks`?"),
+            ("maxLost = 0", "crew/config.toml:1: `maxLost`: invalid value: integer `0`, expected a nonzero u32"),
+            ("\ncompactAt = 101", "crew/config.toml:2: `compactAt`: a percentage is a whole number from 1 to 100"),
+            ("maxSpendUsd = -1", "crew/config.toml:1: `maxSpendUsd`: an amount of dollars is a number that is not negative"),
+            ("maxSpendUsd = nan", "crew/config.toml:1: `maxSpendUsd`: an amount of dollars is a number that is not negative"),
+            ("gateMode = \"open\"", "crew/config.toml:1: `gateMode`: unknown variant `open`, expected `gated` or `auto`"),
+            ("checkpoints = false", "crew/config.toml:1: `checkpoints`: wanted string or table"),
+            ("gateAutoDeny = [\"a\",\n 1]", "crew/config.toml:2: `gateAutoDeny`: invalid type: integer `1`, expected a string"),
         ];
         for (text, message) in cases {
             assert_eq!(read(text).unwrap_err().to_string(), message, "{text}");
         }
-        for (text, line) in [
-            ("maxLost = ", 1),
-            ("maxLost = 1\nmaxLost = 2", 2),
-            ("\n\n[hooks", 3),
-        ] {
+        for (text, line) in [("maxLost = ", 1), ("maxLost = 1\nmaxLost = 2", 2), ("\n\n[hooks", 3)] {
             let message = read(text).unwrap_err().to_string();
-            assert!(
-                message.starts_with(&format!("crew/config.toml:{line}: ")),
-                "{message}"
-            );
+            assert!(message.starts_with(&format!("crew/config.toml:{line}: ")), "{message}");
             assert_eq!(message.lines().count(), 1, "{message}");
         }
     }

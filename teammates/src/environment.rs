@@ -23,16 +23,7 @@ pub const TURN: &str = "CREW_TURN";
 pub const PASS: &str = "CREW_PASS_ENV";
 
 /// Variables that describe one turn; never inherited.
-pub const TURN_VARIABLES: [&str; 8] = [
-    TURN,
-    "CREW_AS",
-    "CREW_ATTEMPT",
-    "CREW_LOG_DIR",
-    "CREW_OPENING",
-    "CREW_RESULTS",
-    "CREW_TASK_FILE",
-    "CREW_TASK_ID",
-];
+pub const TURN_VARIABLES: [&str; 8] = [TURN, "CREW_AS", "CREW_ATTEMPT", "CREW_LOG_DIR", "CREW_OPENING", "CREW_RESULTS", "CREW_TASK_FILE", "CREW_TASK_ID"];
 
 /// How names of secrets end, in capitals.
 const SECRET_ENDINGS: [&str; 17] = [
@@ -56,35 +47,21 @@ const SECRET_ENDINGS: [&str; 17] = [
 ];
 
 /// Names of secrets as a whole.
-const SECRET_WORDS: [&str; 7] = [
-    "APIKEY",
-    "API_KEY",
-    "CREDENTIALS",
-    "PASSPHRASE",
-    "PASSWORD",
-    "SECRET",
-    "TOKEN",
-];
+const SECRET_WORDS: [&str; 7] = ["APIKEY", "API_KEY", "CREDENTIALS", "PASSPHRASE", "PASSWORD", "SECRET", "TOKEN"];
 
 /// Whether a variable of this name holds a secret, as far as the name tells. Case does not count.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRET_ENDINGS
-        .iter()
-        .any(|ending| name.len() > ending.len() && name.ends_with(ending))
+    SECRET_ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
         || SECRET_WORDS.contains(&name.as_str())
         || name.ends_with("PASSWORD")
 }
 
 /// Of `variables`, those that children inherit.
-pub fn inherited(
-    variables: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Vec<(OsString, OsString)> {
+pub fn inherited(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<_> = variables.into_iter().collect();
     let passed = variables.iter().find(|(name, _)| name == PASS);
-    let passed = passed
-        .map(|(_, names)| names.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    let passed = passed.map(|(_, names)| names.to_string_lossy().into_owned()).unwrap_or_default();
     variables.retain(|(name, _)| {
         let name = name.to_string_lossy();
         let passes = || passed.split(',').any(|pass| pass.trim() == name);
@@ -139,33 +116,19 @@ mod tests {
     }
 
     fn names(variables: &[(&str, &str)]) -> Vec<String> {
-        let owned = variables
-            .iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        inherited(owned)
-            .into_iter()
-            .map(|(name, _)| name.into_string().unwrap())
-            .collect()
+        let owned = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        inherited(owned).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
     }
 
     #[test]
     fn what_a_child_inherits() {
-        let outside = [
-            ("PATH", "/bin"),
-            ("GITHUB_TOKEN", "a"),
-            ("DB_PASSWORD", "b"),
-            ("CREW_TURN", "outer"),
-            ("CREW_TASK_ID", "7"),
-            ("CREW_BOARD", "/x/.tasks"),
-        ];
+        let outside =
+            [("PATH", "/bin"), ("GITHUB_TOKEN", "a"), ("DB_PASSWORD", "b"), ("CREW_TURN", "outer"), ("CREW_TASK_ID", "7"), ("CREW_BOARD", "/x/.tasks")];
         assert_eq!(names(&outside), ["PATH", "CREW_BOARD"]);
 
         let mut passing = outside.to_vec();
         passing.push((PASS, "NOT_THERE, GITHUB_TOKEN ,CREW_TURN"));
-        assert_eq!(
-            names(&passing),
-            ["PATH", "GITHUB_TOKEN", "CREW_BOARD", PASS]
-        );
+        assert_eq!(names(&passing), ["PATH", "GITHUB_TOKEN", "CREW_BOARD", PASS]);
 
         assert_eq!(names(&[("A_TOKEN", "x"), (PASS, "")]), [PASS]);
     }
@@ -174,9 +137,6 @@ mod tests {
     fn a_name_that_is_no_utf8_passes() {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = OsString::from_vec(vec![b'X', 0xff]);
-        assert_eq!(
-            inherited([(odd.clone(), OsString::new())]),
-            [(odd, OsString::new())]
-        );
+        assert_eq!(inherited([(odd.clone(), OsString::new())]), [(odd, OsString::new())]);
     }
 }

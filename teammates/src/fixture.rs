@@ -22,16 +22,8 @@ impl Scratch {
     pub(crate) fn new() -> Scratch {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
-        let output = File::options()
-            .append(true)
-            .create(true)
-            .open(path.join("output"))
-            .unwrap();
-        Scratch {
-            directory,
-            path,
-            output,
-        }
+        let output = File::options().append(true).create(true).open(path.join("output")).unwrap();
+        Scratch { directory, path, output }
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -50,9 +42,7 @@ impl Scratch {
     /// What was printed so far, as whole lines with a number each.
     pub(crate) fn printed_numbers(&self) -> Vec<i32> {
         let printed = self.printed();
-        let whole = printed
-            .split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'));
+        let whole = printed.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole.map(|line| line.trim().parse().unwrap()).collect()
     }
 
@@ -73,11 +63,7 @@ pub(crate) fn children() -> Children {
 
 /// Runs a future as a teammate does.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// Waits for a state of the system that no event tells of. Fails after a minute.
@@ -117,11 +103,7 @@ pub(crate) fn alone(test: &str) -> bool {
         .process_group(0)
         .output()
         .unwrap();
-    let told =
-        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert!(
-        ran.status.success() && told.contains("1 passed"),
-        "{test} by itself: {told}"
-    );
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && told.contains("1 passed"), "{test} by itself: {told}");
     false
 }

@@ -56,11 +56,7 @@ pub fn parse(record: &[u8], boot: &str) -> Vec<Group> {
                 };
                 // 0 and 1 would be this process's own group, and everybody's.
                 if leader > 1 {
-                    groups.push(Group {
-                        leader,
-                        start,
-                        turn: (*turn).to_owned(),
-                    });
+                    groups.push(Group { leader, start, turn: (*turn).to_owned() });
                 }
             }
             _ => {}
@@ -85,38 +81,22 @@ pub(crate) fn before_exec(command: &mut Command, record: &File, turn: &str) -> i
 
 /// Runs in the child: no allocation.
 fn append_self(record: &File, turn: &[u8]) -> io::Result<()> {
-    let mut line = Line {
-        bytes: [0; LONGEST_LINE],
-        length: 0,
-    };
-    line.push_number(u64::from(
-        rustix::process::getpid().as_raw_pid().unsigned_abs(),
-    ))?;
+    let mut line = Line { bytes: [0; LONGEST_LINE], length: 0 };
+    line.push_number(u64::from(rustix::process::getpid().as_raw_pid().unsigned_abs()))?;
     line.push(b" ")?;
     line.push_number(own_start())?;
     line.push(b" ")?;
     line.push(turn)?;
     line.push(b"\n")?;
     // One call, so that lines of several children do not mix.
-    if rustix::io::write(record, line.written())? == line.length {
-        Ok(())
-    } else {
-        Err(Errno::NOSPC.into())
-    }
+    if rustix::io::write(record, line.written())? == line.length { Ok(()) } else { Err(Errno::NOSPC.into()) }
 }
 
 /// Runs in the child: no allocation. 0 where the system does not tell.
 fn own_start() -> u64 {
     let mut text = [0; 1024];
-    let read = rustix::fs::open(
-        c"/proc/self/stat",
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .and_then(|file| rustix::io::read(file, &mut text));
-    let stat = read
-        .ok()
-        .and_then(|length| proc_fs::parse_stat(text.get(..length)?));
+    let read = rustix::fs::open(c"/proc/self/stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).and_then(|file| rustix::io::read(file, &mut text));
+    let stat = read.ok().and_then(|length| proc_fs::parse_stat(text.get(..length)?));
     stat.map_or(0, |stat| stat.start)
 }
 
@@ -132,10 +112,7 @@ struct Line {
 impl Line {
     fn push(&mut self, text: &[u8]) -> io::Result<()> {
         let end = self.length + text.len();
-        self.bytes
-            .get_mut(self.length..end)
-            .ok_or(Errno::OVERFLOW)?
-            .copy_from_slice(text);
+        self.bytes.get_mut(self.length..end).ok_or(Errno::OVERFLOW)?.copy_from_slice(text);
         self.length = end;
         Ok(())
     }
@@ -164,11 +141,7 @@ mod tests {
     use super::*;
 
     fn group(leader: i32, start: u64, turn: &str) -> Group {
-        Group {
-            leader,
-            start,
-            turn: turn.to_owned(),
-        }
+        Group { leader, start, turn: turn.to_owned() }
     }
 
     #[test]
@@ -176,43 +149,25 @@ mod tests {
         let cases: [(&str, &[Group]); 11] = [
             ("", &[]),
             ("boot b\n", &[]),
-            (
-                "boot b\n10 20 t1\n11 21 t2\n",
-                &[group(10, 20, "t1"), group(11, 21, "t2")],
-            ),
+            ("boot b\n10 20 t1\n11 21 t2\n", &[group(10, 20, "t1"), group(11, 21, "t2")]),
             // Another boot, and one after the other.
             ("boot a\n10 20 t1\n", &[]),
-            (
-                "boot a\n10 20 t1\nboot b\n11 21 t2\n",
-                &[group(11, 21, "t2")],
-            ),
-            (
-                "boot b\n10 20 t1\nboot a\n11 21 t2\n",
-                &[group(10, 20, "t1")],
-            ),
+            ("boot a\n10 20 t1\nboot b\n11 21 t2\n", &[group(11, 21, "t2")]),
+            ("boot b\n10 20 t1\nboot a\n11 21 t2\n", &[group(10, 20, "t1")]),
             ("10 20 t1\nboot b\n", &[]),
             // Torn at its end.
             ("boot b\n10 20 t1\n11 21 t", &[group(10, 20, "t1")]),
             ("boot b\n10 2", &[]),
             // Torn in the middle, empty lines, words that are no numbers.
-            (
-                "boot b\n10 2\n\n11 21 t2\nx 1 t\n12 22 t 3\n13 23 \n",
-                &[group(11, 21, "t2")],
-            ),
+            ("boot b\n10 2\n\n11 21 t2\nx 1 t\n12 22 t 3\n13 23 \n", &[group(11, 21, "t2")]),
             // Numbers that mean more than one group to the system.
             ("boot b\n0 1 t\n1 1 t\n-5 1 t\n99999999999 1 t\n", &[]),
         ];
         for (record, expected) in cases {
             assert_eq!(parse(record.as_bytes(), "b"), expected, "{record:?}");
         }
-        assert_eq!(
-            parse(b"boot b\n\xff 1 t\n10 20 t1\n", "b"),
-            [group(10, 20, "t1")]
-        );
-        assert_eq!(
-            parse(format!("{}10 20 t\n", boot_line("b")).as_bytes(), "b"),
-            [group(10, 20, "t")]
-        );
+        assert_eq!(parse(b"boot b\n\xff 1 t\n10 20 t1\n", "b"), [group(10, 20, "t1")]);
+        assert_eq!(parse(format!("{}10 20 t\n", boot_line("b")).as_bytes(), "b"), [group(10, 20, "t")]);
     }
 
     #[test]
@@ -228,10 +183,7 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let start = proc_fs::stat(own).map_or(0, |stat| stat.start);
         let groups = parse(&std::fs::read(&path).unwrap(), "b");
-        assert_eq!(
-            groups,
-            [group(own, start, "t1"), group(own, start, &longest)]
-        );
+        assert_eq!(groups, [group(own, start, "t1"), group(own, start, &longest)]);
 
         let too_long = "x".repeat(LONGEST_TURN + 42);
         assert!(append_self(&record, too_long.as_bytes()).is_err());
@@ -240,10 +192,7 @@ mod tests {
     #[test]
     fn numbers_without_allocation() {
         for number in [0, 7, 10, 4_194_304, u64::MAX] {
-            let mut line = Line {
-                bytes: [0; LONGEST_LINE],
-                length: 0,
-            };
+            let mut line = Line { bytes: [0; LONGEST_LINE], length: 0 };
             line.push_number(number).unwrap();
             assert_eq!(line.written(), number.to_string().as_bytes());
         }

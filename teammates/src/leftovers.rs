@@ -88,59 +88,36 @@ pub fn end(turn: &str, recorded: &[Group], grace: Duration) -> Result<Report, Le
     let kill_at = Instant::now() + grace;
     let give_up_at = kill_at + KILL_TAKES;
     loop {
-        let found = look(turn, &recorded).map_err(|source| LeftoversError::Look {
-            turn: turn.to_owned(),
-            source,
-        })?;
+        let found = look(turn, &recorded).map_err(|source| LeftoversError::Look { turn: turn.to_owned(), source })?;
         let now = Instant::now();
         if found.processes.is_empty() {
             empty_looks += 1;
-            if !found.blank || empty_looks > BLANK_LOOKS || now >= give_up_at {
-                return Ok(Report {
-                    ended: seen.into_values().collect(),
-                    left: Vec::new(),
-                });
+            if !found.unsure || empty_looks == EMPTY_LOOKS {
+                return Ok(Report { ended: seen.into_values().collect(), left: Vec::new() });
             }
-            std::thread::sleep(BLANK_PAUSE);
+            std::thread::sleep(EMPTY_PAUSE);
             continue;
         }
+        empty_looks = 0;
         if found.processes.iter().any(|process| process.pid == own) {
-            return Err(LeftoversError::Inside {
-                turn: turn.to_owned(),
-            });
+            return Err(LeftoversError::Inside { turn: turn.to_owned() });
         }
         if now >= give_up_at {
-            let left = found
-                .processes
-                .iter()
-                .filter_map(|process| seen.remove(&process.identity()));
+            let left = found.processes.iter().filter_map(|process| seen.remove(&process.identity()));
             let left = left.collect();
-            return Ok(Report {
-                ended: seen.into_values().collect(),
-                left,
-            });
+            return Ok(Report { ended: seen.into_values().collect(), left });
         }
 
         // SIGTERM once each, for to many programs a second one means "at once"; SIGKILL every time.
         let kill = now >= kill_at;
         let signal = if kill { Signal::KILL } else { Signal::TERM };
-        let groups: Vec<&Proven> = found
-            .groups
-            .iter()
-            .filter(|group| kill || !asked_groups.contains(&group.leader))
-            .collect();
+        let groups: Vec<&Proven> = found.groups.iter().filter(|group| kill || !asked_groups.contains(&group.leader)).collect();
         for process in &found.processes {
-            let by_group = groups
-                .iter()
-                .any(|group| group.leader == process.stat.group);
+            let by_group = groups.iter().any(|group| group.leader == process.stat.group);
             if !by_group && (kill || !seen.contains_key(&process.identity())) {
                 signal_process(process, signal);
             }
-            let leftover = seen.entry(process.identity()).or_insert_with(|| Leftover {
-                pid: process.pid,
-                name: proc_fs::name(process.pid),
-                killed: false,
-            });
+            let leftover = seen.entry(process.identity()).or_insert_with(|| Leftover { pid: process.pid, name: proc_fs::name(process.pid), killed: false });
             leftover.killed |= kill;
         }
         for group in groups {
@@ -158,9 +135,10 @@ const KILL_TAKES: Duration = Duration::from_secs(2);
 /// When to look for processes that were started meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How often to look again, and after what pause, where processes showed no environment.
-const BLANK_LOOKS: u32 = 3;
-const BLANK_PAUSE: Duration = Duration::from_millis(1);
+/// How many looks in a row must find nothing, and the pause between them, when one look alone cannot
+/// be sure.
+const EMPTY_LOOKS: u32 = 3;
+const EMPTY_PAUSE: Duration = Duration::from_millis(1);
 
 /// What one look at all processes found.
 struct Found {
@@ -168,8 +146,9 @@ struct Found {
     processes: Vec<Process>,
     /// The turn's recorded groups that are still those groups.
     groups: Vec<Proven>,
-    /// Some process showed no environment at all: it has none, or it is just loading a program.
-    blank: bool,
+    /// It may have missed some. A process that had ended when it was looked at could have started
+    /// another just before; one without any environment could be just loading a program.
+    unsure: bool,
 }
 
 struct Process {
@@ -196,59 +175,42 @@ impl Process {
 }
 
 fn look(turn: &str, recorded: &[&Group]) -> io::Result<Found> {
-    let mut blank = false;
+    let mut unsure = false;
     let mut processes = Vec::new();
     for pid in proc_fs::pids()? {
         let Some(stat) = proc_fs::stat(pid) else {
+            unsure = true;
             continue;
         };
         if stat.of_kernel {
             continue;
         }
         let variable = proc_fs::variable(pid, environment::TURN);
-        blank |= variable == Variable::Blank && !stat.zombie;
+        unsure |= stat.zombie || matches!(variable, Variable::Blank | Variable::Gone);
         let carries = matches!(variable, Variable::Value(value) if value == turn.as_bytes());
         processes.push(Process { pid, stat, carries });
     }
-    let groups: Vec<Proven> = recorded
-        .iter()
-        .filter_map(|group| prove(group, &processes))
-        .collect();
+    let groups: Vec<Proven> = recorded.iter().filter_map(|group| prove(group, &processes)).collect();
     processes.retain(|process| {
-        let in_group = groups
-            .iter()
-            .any(|group| group.leader == process.stat.group);
+        let in_group = groups.iter().any(|group| group.leader == process.stat.group);
         !process.stat.zombie && (process.carries || in_group)
     });
-    Ok(Found {
-        processes,
-        groups,
-        blank,
-    })
+    Ok(Found { processes, groups, unsure })
 }
 
 /// Whether the recorded group is still that group, and by which process.
 fn prove(group: &Group, processes: &[Process]) -> Option<Proven> {
     let witness = match processes.iter().find(|process| process.pid == group.leader) {
-        Some(leader) => {
-            Some(leader).filter(|leader| group.start != 0 && leader.stat.start == group.start)
-        }
-        None => processes
-            .iter()
-            .find(|process| process.carries && process.stat.group == group.leader),
+        Some(leader) => Some(leader).filter(|leader| group.start != 0 && leader.stat.start == group.start),
+        None => processes.iter().find(|process| process.carries && process.stat.group == group.leader),
     };
-    witness.map(|witness| Proven {
-        leader: group.leader,
-        witness: witness.identity(),
-    })
+    witness.map(|witness| Proven { leader: group.leader, witness: witness.identity() })
 }
 
 /// Signals a group if what proves it is still there.
 fn signal_group(group: &Proven, signal: Signal) {
     let (pid, start) = group.witness;
-    let there = proc_fs::stat(pid).is_some_and(|stat| {
-        stat.start == start && (pid == group.leader || stat.group == group.leader)
-    });
+    let there = proc_fs::stat(pid).is_some_and(|stat| stat.start == start && (pid == group.leader || stat.group == group.leader));
     if there && let Some(leader) = Pid::from_raw(group.leader) {
         // Failing means that it is gone, or not ours to end: the next look tells.
         let _ = kill_process_group(leader, signal);
@@ -271,39 +233,26 @@ fn signal_process(process: &Process, signal: Signal) {
 #[cfg(target_os = "linux")]
 fn open_process(process: &Process) -> Option<OwnedFd> {
     let handle = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
-    proc_fs::stat(process.pid)
-        .filter(|stat| stat.start == process.stat.start)
-        .map(|_| handle)
+    proc_fs::stat(process.pid).filter(|stat| stat.start == process.stat.start).map(|_| handle)
 }
 
 /// Waits until the processes have ended, or until `deadline`.
 #[cfg(target_os = "linux")]
 fn wait_for_ends(processes: &[Process], deadline: Instant) {
     // Of very many, some: the caller looks again.
-    let mut open: Vec<OwnedFd> = processes
-        .iter()
-        .take(WAIT_FOR)
-        .filter_map(open_process)
-        .collect();
+    let mut open: Vec<OwnedFd> = processes.iter().take(WAIT_FOR).filter_map(open_process).collect();
     while !open.is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());
         let Ok(left) = Timespec::try_from(left) else {
             return;
         };
-        let mut ends: Vec<PollFd<'_>> = open
-            .iter()
-            .map(|handle| PollFd::new(handle, PollFlags::IN))
-            .collect();
+        let mut ends: Vec<PollFd<'_>> = open.iter().map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
         match poll(&mut ends, Some(&left)) {
             Ok(0) => return,
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return,
         }
-        let mut ended = ends
-            .into_iter()
-            .map(|end| end.revents().contains(PollFlags::IN))
-            .collect::<Vec<_>>()
-            .into_iter();
+        let mut ended = ends.into_iter().map(|end| end.revents().contains(PollFlags::IN)).collect::<Vec<_>>().into_iter();
         open.retain(|_| ended.next() != Some(true));
     }
 }
@@ -363,11 +312,7 @@ mod tests {
     }
 
     fn recorded(leader: i32, turn: &str) -> Group {
-        Group {
-            leader,
-            start: start(leader),
-            turn: turn.to_owned(),
-        }
+        Group { leader, start: start(leader), turn: turn.to_owned() }
     }
 
     fn ended_pids(report: &Report) -> Vec<i32> {
@@ -382,10 +327,7 @@ mod tests {
 
     #[test]
     fn nothing_left_is_no_work() {
-        assert_eq!(
-            end("turn-of-nobody", &[], NEVER).unwrap(),
-            Report::default()
-        );
+        assert_eq!(end("turn-of-nobody", &[], NEVER).unwrap(), Report::default());
     }
 
     #[test]
@@ -397,12 +339,7 @@ mod tests {
         let report = end("in-session", &[], NEVER).unwrap();
         assert_eq!(ended_pids(&report), sorted(left.clone()));
         let named = |leftover: &Leftover| ["sh", "sleep"].contains(&leftover.name.as_str());
-        assert!(
-            report
-                .ended
-                .iter()
-                .all(|leftover| !leftover.killed && named(leftover))
-        );
+        assert!(report.ended.iter().all(|leftover| !leftover.killed && named(leftover)));
         assert!(left.into_iter().all(is_gone));
     }
 
@@ -432,7 +369,7 @@ mod tests {
     #[test]
     fn who_is_stopped_is_ended() {
         let scratch = Scratch::new();
-        let script = "sh -c 'echo $$; kill -STOP $$; sleep 1000' & exit 0";
+        let script = "setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & exit 0";
         let (mut shell, left) = leave(&scratch, Some("stopped"), script);
         shell.wait().unwrap();
         until(|| scratch.is_stopped(left[0]));
@@ -487,24 +424,12 @@ mod tests {
         let right = recorded(leader, "no-proof");
         let strangers = [
             // The number was given to another process since: the recorded start is not its own.
-            Group {
-                start: right.start - 1,
-                ..right.clone()
-            },
-            Group {
-                start: right.start + 1,
-                ..right.clone()
-            },
+            Group { start: right.start - 1, ..right.clone() },
+            Group { start: right.start + 1, ..right.clone() },
             // It was not known when the leader was started.
-            Group {
-                start: 0,
-                ..right.clone()
-            },
+            Group { start: 0, ..right.clone() },
             // The group of another turn.
-            Group {
-                turn: "another".into(),
-                ..right.clone()
-            },
+            Group { turn: "another".into(), ..right.clone() },
         ];
         for stranger in strangers {
             let report = end("no-proof", std::slice::from_ref(&stranger), NEVER).unwrap();
@@ -540,16 +465,10 @@ mod tests {
         let (mut shell, left) = leave(&scratch, Some(TURN_OF_ALONE), "sleep 1000 & echo $!");
         shell.wait().unwrap();
         let refused = end(TURN_OF_ALONE, &[], NEVER);
-        assert!(
-            matches!(refused, Err(LeftoversError::Inside { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(LeftoversError::Inside { .. })), "{refused:?}");
         let own_group = recorded(i32::try_from(std::process::id()).unwrap(), "grouped");
         let refused = end("grouped", &[own_group], NEVER);
-        assert!(
-            matches!(refused, Err(LeftoversError::Inside { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(LeftoversError::Inside { .. })), "{refused:?}");
         assert!(!is_gone(left[0]));
         scratch.kill(left[0]);
     }
@@ -585,10 +504,7 @@ mod tests {
         let record = directory.join("record");
         std::fs::write(&record, group_record::boot_line("this-boot")).unwrap();
         let record = File::options().append(true).open(record).unwrap();
-        let output = File::options()
-            .append(true)
-            .open(directory.join("output"))
-            .unwrap();
+        let output = File::options().append(true).open(directory.join("output")).unwrap();
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000 & echo $!
             env -i sleep 1000 & echo $!; echo $$; wait";
         run(async {
@@ -627,16 +543,8 @@ mod tests {
                 output: scratch.output(),
                 group_record: None,
             });
-            let ending = crate::process::Ending {
-                timeout: None,
-                grace: NEVER,
-                keep: false,
-            };
-            running
-                .unwrap()
-                .wait(ending, std::future::pending())
-                .await
-                .unwrap();
+            let ending = crate::process::Ending { timeout: None, grace: NEVER, keep: false };
+            running.unwrap().wait(ending, std::future::pending()).await.unwrap();
         });
         let left = scratch.printed_numbers();
         assert_eq!(left.iter().filter(|pid| is_gone(**pid)).count(), 1);

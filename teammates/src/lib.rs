@@ -27,17 +27,22 @@
 //! through the `board` crate.
 
 pub mod attempt;
+pub mod batch;
 pub mod children;
 pub mod cleaning;
 pub mod config;
+pub mod detach;
 pub mod environment;
 #[cfg(test)]
 mod fixture;
 pub mod group_record;
 pub mod leftovers;
 pub mod lifecycle;
+pub mod lane;
+pub mod messages;
 mod nearest;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+pub mod teammate;
 pub mod workplace;

@@ -138,16 +138,8 @@ pub fn step<T>(pace: &Pace, state: &State, seen: Seen<T>, now: Duration) -> (Sta
     match (*state, seen) {
         (State::Shutdown, _) => (State::Shutdown, Action::Exit),
 
-        (
-            State::Working {
-                from,
-                ending: false,
-            },
-            Seen::ShutdownRequested,
-        ) => (State::Working { from, ending: true }, Action::EndWork),
-        (State::Working { ending: true, .. }, Seen::WorkEnded | Seen::ClaimLost) => {
-            (State::Shutdown, Action::Exit)
-        }
+        (State::Working { from, ending: false }, Seen::ShutdownRequested) => (State::Working { from, ending: true }, Action::EndWork),
+        (State::Working { ending: true, .. }, Seen::WorkEnded | Seen::ClaimLost) => (State::Shutdown, Action::Exit),
         (State::Working { .. }, Seen::WorkEnded) => State::start(pace, now),
         (State::Working { from, .. }, Seen::ClaimLost) => (State::Idle(from), Action::Look),
         (working @ State::Working { .. }, _) => (working, Action::Continue),
@@ -157,35 +149,15 @@ pub fn step<T>(pace: &Pace, state: &State, seen: Seen<T>, now: Duration) -> (Sta
             let idle = idle.thawed(pace, now);
             let woken_by_event = look.woken_by_event;
             match first(look) {
-                Some(work) => (
-                    State::Working {
-                        from: idle,
-                        ending: false,
-                    },
-                    Action::Work(work),
-                ),
+                Some(work) => (State::Working { from: idle, ending: false }, Action::Work(work)),
                 None if now >= idle.end(pace) => (State::Shutdown, Action::Exit),
                 None => {
-                    let idle = if woken_by_event {
-                        idle
-                    } else {
-                        idle.looked(pace, now)
-                    };
-                    (
-                        State::Idle(idle),
-                        Action::Wait {
-                            until: idle.next_look,
-                        },
-                    )
+                    let idle = if woken_by_event { idle } else { idle.looked(pace, now) };
+                    (State::Idle(idle), Action::Wait { until: idle.next_look })
                 }
             }
         }
-        (State::Idle(idle), Seen::WorkEnded | Seen::ClaimLost) => (
-            State::Idle(idle),
-            Action::Wait {
-                until: idle.next_look,
-            },
-        ),
+        (State::Idle(idle), Seen::WorkEnded | Seen::ClaimLost) => (State::Idle(idle), Action::Wait { until: idle.next_look }),
     }
 }
 
@@ -204,12 +176,7 @@ fn first<T>(look: Look<T>) -> Option<Work<T>> {
 
 impl Idle {
     fn begin(pace: &Pace, now: Duration) -> Idle {
-        Idle {
-            since: now,
-            next_look: now,
-            awake: now,
-        }
-        .looked(pace, now)
+        Idle { since: now, next_look: now, awake: now }.looked(pace, now)
     }
 
     fn end(&self, pace: &Pace) -> Duration {
@@ -242,33 +209,18 @@ impl Idle {
 mod tests {
     use super::*;
 
-    const PACE: Pace = Pace {
-        poll: Duration::from_secs(5),
-        idle_timeout: Duration::from_secs(60),
-    };
+    const PACE: Pace = Pace { poll: Duration::from_secs(5), idle_timeout: Duration::from_secs(60) };
 
     fn at(seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds)
     }
 
     fn nothing(woken_by_event: bool) -> Seen<u32> {
-        Seen::Looked(Look {
-            woken_by_event,
-            message: false,
-            own_task: None,
-            turn: false,
-            claimable: None,
-        })
+        Seen::Looked(Look { woken_by_event, message: false, own_task: None, turn: false, claimable: None })
     }
 
     fn claimable(task: u32) -> Seen<u32> {
-        Seen::Looked(Look {
-            woken_by_event: false,
-            message: false,
-            own_task: None,
-            turn: false,
-            claimable: Some(task),
-        })
+        Seen::Looked(Look { woken_by_event: false, message: false, own_task: None, turn: false, claimable: Some(task) })
     }
 
     fn started(seconds: f64) -> State {
@@ -277,12 +229,7 @@ mod tests {
 
     /// Lives with nothing to do from `state`, first looking at `now`; `delay` is how long after
     /// its time each look really comes. Returns when each look was due, and when it ended.
-    fn live(
-        pace: &Pace,
-        mut state: State,
-        mut now: Duration,
-        delay: impl Fn(Duration) -> Duration,
-    ) -> (Vec<Duration>, Duration) {
+    fn live(pace: &Pace, mut state: State, mut now: Duration, delay: impl Fn(Duration) -> Duration) -> (Vec<Duration>, Duration) {
         let mut due = Vec::new();
         loop {
             match step(pace, &state, nothing(false), now) {
@@ -302,9 +249,7 @@ mod tests {
     #[test]
     fn twelve_looks_in_a_minute_then_shutdown() {
         let (due, end) = live(&PACE, started(100.0), at(100.0), |_| Duration::ZERO);
-        let expected: Vec<Duration> = (1..=12)
-            .map(|look| at(100.0 + 5.0 * f64::from(look)))
-            .collect();
+        let expected: Vec<Duration> = (1..=12).map(|look| at(100.0 + 5.0 * f64::from(look))).collect();
         assert_eq!(due, expected);
         assert_eq!(end, at(160.0));
     }
@@ -319,73 +264,31 @@ mod tests {
     #[test]
     fn paces_that_do_not_divide() {
         // (poll, idle timeout) → when looks are due.
-        let cases: [(f64, f64, &[f64]); 5] = [
-            (0.0, 0.002, &[0.001, 0.002]),
-            (5.0, 12.0, &[5.0, 10.0, 12.0]),
-            (5.0, 2.0, &[2.0]),
-            (5.0, 5.0, &[5.0]),
-            (5.0, 0.0, &[]),
-        ];
+        let cases: [(f64, f64, &[f64]); 5] =
+            [(0.0, 0.002, &[0.001, 0.002]), (5.0, 12.0, &[5.0, 10.0, 12.0]), (5.0, 2.0, &[2.0]), (5.0, 5.0, &[5.0]), (5.0, 0.0, &[])];
         for (poll, idle_timeout, expected) in cases {
-            let pace = Pace {
-                poll: at(poll),
-                idle_timeout: at(idle_timeout),
-            };
+            let pace = Pace { poll: at(poll), idle_timeout: at(idle_timeout) };
             let (state, action) = State::start::<u32>(&pace, at(0.0));
             assert_eq!(action, Action::Look);
             let (due, end) = live(&pace, state, at(0.0), |_| Duration::ZERO);
-            assert_eq!(
-                due,
-                expected.iter().copied().map(at).collect::<Vec<_>>(),
-                "{poll} {idle_timeout}"
-            );
+            assert_eq!(due, expected.iter().copied().map(at).collect::<Vec<_>>(), "{poll} {idle_timeout}");
             assert_eq!(end, at(idle_timeout));
         }
     }
 
     #[test]
     fn the_order_of_looking() {
-        let full = Look {
-            woken_by_event: false,
-            message: true,
-            own_task: Some(1),
-            turn: true,
-            claimable: Some(2),
-        };
+        let full = Look { woken_by_event: false, message: true, own_task: Some(1), turn: true, claimable: Some(2) };
         let cases = [
             (full.clone(), Work::Message),
-            (
-                Look {
-                    message: false,
-                    ..full.clone()
-                },
-                Work::OwnTask(1),
-            ),
-            (
-                Look {
-                    message: false,
-                    own_task: None,
-                    ..full.clone()
-                },
-                Work::Turn,
-            ),
-            (
-                Look {
-                    message: false,
-                    own_task: None,
-                    turn: false,
-                    ..full.clone()
-                },
-                Work::Claim(2),
-            ),
+            (Look { message: false, ..full.clone() }, Work::OwnTask(1)),
+            (Look { message: false, own_task: None, ..full.clone() }, Work::Turn),
+            (Look { message: false, own_task: None, turn: false, ..full.clone() }, Work::Claim(2)),
         ];
         for (look, expected) in cases {
             // Found at once, at a look that an event woke, and at the very last look.
             for (woken_by_event, now) in [(false, 0.0), (true, 3.0), (false, 60.0), (true, 64.0)] {
-                let seen = Seen::Looked(Look {
-                    woken_by_event,
-                    ..look.clone()
-                });
+                let seen = Seen::Looked(Look { woken_by_event, ..look.clone() });
                 let (state, action) = step(&PACE, &started(0.0), seen, at(now));
                 assert_eq!(action, Action::Work(expected.clone()));
                 assert!(matches!(state, State::Working { ending: false, .. }));
@@ -416,10 +319,7 @@ mod tests {
             assert!(matches!(action, Action::Wait { .. }), "{tick}: {action:?}");
             state = next;
         }
-        assert_eq!(
-            step(&PACE, &state, nothing(true), at(60.0)),
-            (State::Shutdown, Action::Exit)
-        );
+        assert_eq!(step(&PACE, &state, nothing(true), at(60.0)), (State::Shutdown, Action::Exit));
     }
 
     #[test]
@@ -448,15 +348,11 @@ mod tests {
         for second in 1..60 {
             let (working, action) = step(&PACE, &state, claimable(second), at(f64::from(second)));
             assert_eq!(action, Action::Work(Work::Claim(second)));
-            let (idle, action) =
-                step::<u32>(&PACE, &working, Seen::ClaimLost, at(f64::from(second)));
+            let (idle, action) = step::<u32>(&PACE, &working, Seen::ClaimLost, at(f64::from(second)));
             assert_eq!(action, Action::Look);
             state = idle;
         }
-        assert_eq!(
-            step(&PACE, &state, nothing(false), at(60.0)),
-            (State::Shutdown, Action::Exit)
-        );
+        assert_eq!(step(&PACE, &state, nothing(false), at(60.0)), (State::Shutdown, Action::Exit));
     }
 
     #[test]
@@ -473,41 +369,23 @@ mod tests {
         let (ending, action) = step::<u32>(&PACE, &ending, Seen::ShutdownRequested, at(2.0));
         assert_eq!(action, Action::Continue);
         for over in [Seen::WorkEnded, Seen::ClaimLost] {
-            assert_eq!(
-                step::<u32>(&PACE, &ending, over, at(3.0)),
-                (State::Shutdown, Action::Exit)
-            );
+            assert_eq!(step::<u32>(&PACE, &ending, over, at(3.0)), (State::Shutdown, Action::Exit));
         }
     }
 
     #[test]
     fn nothing_leads_out_of_shutdown() {
-        for seen in [
-            nothing(false),
-            claimable(1),
-            Seen::WorkEnded,
-            Seen::ClaimLost,
-            Seen::ShutdownRequested,
-        ] {
-            assert_eq!(
-                step(&PACE, &State::Shutdown, seen, at(9.0)),
-                (State::Shutdown, Action::Exit)
-            );
+        for seen in [nothing(false), claimable(1), Seen::WorkEnded, Seen::ClaimLost, Seen::ShutdownRequested] {
+            assert_eq!(step(&PACE, &State::Shutdown, seen, at(9.0)), (State::Shutdown, Action::Exit));
         }
     }
 
     #[test]
     fn what_does_not_fit_the_state_changes_nothing() {
         let (working, _) = step(&PACE, &started(0.0), claimable(7), at(0.0));
-        assert_eq!(
-            step(&PACE, &working, claimable(8), at(1.0)),
-            (working, Action::Continue)
-        );
+        assert_eq!(step(&PACE, &working, claimable(8), at(1.0)), (working, Action::Continue));
         let idle = started(0.0);
-        assert_eq!(
-            step::<u32>(&PACE, &idle, Seen::WorkEnded, at(1.0)),
-            (idle, Action::Wait { until: at(5.0) })
-        );
+        assert_eq!(step::<u32>(&PACE, &idle, Seen::WorkEnded, at(1.0)), (idle, Action::Wait { until: at(5.0) }));
     }
 
     #[test]
@@ -529,11 +407,7 @@ mod tests {
         // The look due at 15 s comes an hour later: it is made, and the rest of the minute follows.
         let hour = 3600.0;
         let slept = |due: Duration| {
-            if due == at(15.0) {
-                at(hour)
-            } else {
-                Duration::ZERO
-            }
+            if due == at(15.0) { at(hour) } else { Duration::ZERO }
         };
         let (due, end) = live(&PACE, started(0.0), at(0.0), slept);
         assert_eq!((due.len(), end), (12, at(60.0 + hour)));
@@ -547,11 +421,7 @@ mod tests {
 
         // Up to one poll late is a busy machine, not a frozen one: the minute stays a minute.
         let busy = |due: Duration| {
-            if due == at(15.0) {
-                at(4.9)
-            } else {
-                Duration::ZERO
-            }
+            if due == at(15.0) { at(4.9) } else { Duration::ZERO }
         };
         assert_eq!(live(&PACE, started(0.0), at(0.0), busy).1, at(60.0));
     }

@@ -25,6 +25,8 @@ pub(crate) struct Stat {
 pub(crate) enum Variable {
     Value(Vec<u8>),
     Absent,
+    /// The process is not there any more.
+    Gone,
     /// It shows no environment at all: it has none, or it is just loading a program.
     Blank,
 }
@@ -66,21 +68,18 @@ pub(crate) fn name(pid: i32) -> String {
     String::from_utf8_lossy(name.trim_ascii_end()).into_owned()
 }
 
-/// What the environment that the process was started with says about `variable`. A process that is
-/// gone, or somebody else's, has none.
+/// What the environment that the process was started with says about `variable`. A process
+/// that may not be asked is somebody else's: [`Variable::Absent`].
 pub(crate) fn variable(pid: i32, variable: &str) -> Variable {
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
-        return Variable::Absent;
+    let environment = match fs::read(format!("/proc/{pid}/environ")) {
+        Ok(environment) => environment,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Variable::Absent,
+        Err(_) => return Variable::Gone,
     };
     if environment.is_empty() {
         return Variable::Blank;
     }
-    let value_of = |entry: &[u8]| {
-        entry
-            .strip_prefix(variable.as_bytes())?
-            .strip_prefix(b"=")
-            .map(<[u8]>::to_vec)
-    };
+    let value_of = |entry: &[u8]| entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     let value = environment.split(|byte| *byte == 0).find_map(value_of);
     value.map_or(Variable::Absent, Variable::Value)
 }
@@ -92,12 +91,7 @@ pub(crate) fn pids() -> io::Result<Vec<i32>> {
     }
     let mut pids = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        pids.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
+        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     Ok(pids)
 }
@@ -107,10 +101,7 @@ pub(crate) fn pids() -> io::Result<Vec<i32>> {
 pub(crate) fn children_of_main() -> io::Result<Vec<i32>> {
     let own = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
     match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
-        Ok(list) => Ok(list
-            .split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect()),
+        Ok(list) => Ok(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()),
         // A kernel that is built without this file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let child = |pid: &i32| stat(*pid).is_some_and(|stat| stat.parent == own);
@@ -127,37 +118,15 @@ mod tests {
     #[test]
     fn names_with_anything_in_them() {
         let rest = "S 41 42 42 0 -1 4194560 96 0 0 0 0 0 0 0 20 0 1 0 7654321 2703360 207 18446744073709551615\n";
-        let expected = Stat {
-            zombie: false,
-            parent: 41,
-            group: 42,
-            start: 7_654_321,
-            of_kernel: false,
-        };
+        let expected = Stat { zombie: false, parent: 41, group: 42, start: 7_654_321, of_kernel: false };
         let kernel = rest.replacen("4194560", "2129984", 1);
         let kernel = parse_stat(format!("42 (kthreadd) {kernel}").as_bytes());
-        assert_eq!(
-            kernel,
-            Some(Stat {
-                of_kernel: true,
-                ..expected
-            })
-        );
+        assert_eq!(kernel, Some(Stat { of_kernel: true, ..expected }));
         for name in ["sh", "a b", "a) Z 1 1 (", "(", ")"] {
-            assert_eq!(
-                parse_stat(format!("42 ({name}) {rest}").as_bytes()),
-                Some(expected),
-                "{name}"
-            );
+            assert_eq!(parse_stat(format!("42 ({name}) {rest}").as_bytes()), Some(expected), "{name}");
         }
         let dead = rest.replacen('S', "Z", 1);
-        assert_eq!(
-            parse_stat(format!("42 (sh) {dead}").as_bytes()),
-            Some(Stat {
-                zombie: true,
-                ..expected
-            })
-        );
+        assert_eq!(parse_stat(format!("42 (sh) {dead}").as_bytes()), Some(Stat { zombie: true, ..expected }));
         for text in ["", "42 (sh", "42 (sh)", "42 (sh) S 1", "42 (sh) S x y"] {
             assert_eq!(parse_stat(text.as_bytes()), None, "{text:?}");
         }
@@ -169,10 +138,7 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let stat = stat(own).unwrap();
         assert!(!stat.zombie);
-        assert_eq!(
-            stat.parent,
-            i32::try_from(std::os::unix::process::parent_id()).unwrap()
-        );
+        assert_eq!(stat.parent, i32::try_from(std::os::unix::process::parent_id()).unwrap());
         assert!(pids().unwrap().contains(&own));
         assert!(!name(own).is_empty());
         let path = std::env::var("PATH").unwrap();

@@ -30,10 +30,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, test_kill_process_group,
-    waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, test_kill_process_group, waitid};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
@@ -163,23 +160,13 @@ impl Children {
         let turn = spawn.turn;
         let one_word = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
         if turn.is_empty() || turn.len() > LONGEST_TURN || !turn.bytes().all(one_word) {
-            return Err(SpawnError::Turn {
-                turn: turn.to_owned(),
-            });
+            return Err(SpawnError::Turn { turn: turn.to_owned() });
         }
         let (program, arguments) = spawn.argv.split_first().ok_or(SpawnError::Empty)?;
         let refused = |source: io::Error| match Errno::from_io_error(&source) {
             Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => SpawnError::Record { source },
-            Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) if !spawn.cwd.is_dir() => {
-                SpawnError::Cwd {
-                    cwd: spawn.cwd.clone(),
-                    source,
-                }
-            }
-            _ => SpawnError::Program {
-                program: program.clone(),
-                source,
-            },
+            Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) if !spawn.cwd.is_dir() => SpawnError::Cwd { cwd: spawn.cwd.clone(), source },
+            _ => SpawnError::Program { program: program.clone(), source },
         };
 
         let output = spawn.output.try_clone().map_err(refused)?;
@@ -206,15 +193,8 @@ impl Children {
         let pid = Pid::from_child(&child);
         book.running.insert(pid.as_raw_pid(), turn.to_owned());
         drop(book);
-        let exit = Exit {
-            pid,
-            some_child_ended,
-        };
-        Ok(Running {
-            exit,
-            children: self.clone(),
-            reaped: false,
-        })
+        let exit = Exit { pid, some_child_ended };
+        Ok(Running { exit, children: self.clone(), reaped: false })
     }
 }
 
@@ -231,11 +211,7 @@ impl Running {
     /// itself. All of the group is gone when this returns, except for what hangs in the kernel.
     ///
     /// Dropping the future kills the group.
-    pub async fn wait(
-        mut self,
-        ending: Ending,
-        cancel: impl Future<Output = ()>,
-    ) -> Result<Ended, WaitError> {
+    pub async fn wait(mut self, ending: Ending, cancel: impl Future<Output = ()>) -> Result<Ended, WaitError> {
         let pid = self.pid();
         let system = |source| WaitError::System { pid, source };
         let time_is_over = async {
@@ -250,8 +226,7 @@ impl Running {
             () = cancel => Some(Ended::Cancelled),
             () = time_is_over => Some(Ended::TimedOut),
         };
-        let group_must_end = cut_short.is_some()
-            || (!ending.keep && self.may_have_left_something().map_err(system)?);
+        let group_must_end = cut_short.is_some() || (!ending.keep && self.may_have_left_something().map_err(system)?);
         if group_must_end && !self.end_group(ending.grace).await.map_err(system)? {
             return Err(WaitError::Unkillable { pid });
         }
@@ -286,7 +261,13 @@ impl Running {
             Ok(exited) => exited?,
             Err(_) => return Ok(false),
         }
-        while self.has_members()? {
+        let mut empty_looks = 0;
+        while empty_looks < EMPTY_LOOKS {
+            match self.members()? {
+                Members::None => return Ok(true),
+                Members::Unsure => empty_looks += 1,
+                Members::Some => empty_looks = 0,
+            }
             if Instant::now() >= deadline {
                 return Ok(false);
             }
@@ -301,25 +282,29 @@ impl Running {
         Ok(!cfg!(target_os = "linux") || self.children.orphaned()?)
     }
 
-    /// Whether the group has a living member other than its leader, which has ended.
-    fn has_members(&self) -> io::Result<bool> {
+    /// What is alive in the group other than its leader, which has ended.
+    fn members(&self) -> io::Result<Members> {
         if !cfg!(target_os = "linux") {
-            return Ok(test_kill_process_group(self.exit.pid).is_ok());
+            let any = test_kill_process_group(self.exit.pid).is_ok();
+            return Ok(if any { Members::Some } else { Members::None });
         }
         if !self.may_have_left_something()? {
-            return Ok(false);
+            return Ok(Members::None);
         }
         let leader = self.pid();
-        let member = |pid: &i32| {
-            *pid != leader
-                && proc_fs::stat(*pid).is_some_and(|stat| stat.group == leader && !stat.zombie)
-        };
-        Ok(proc_fs::pids()?.iter().any(member))
+        let mut members = Members::None;
+        for pid in proc_fs::pids()? {
+            match proc_fs::stat(pid) {
+                Some(stat) if stat.group != leader || pid == leader => {}
+                Some(stat) if !stat.zombie => return Ok(Members::Some),
+                _ => members = Members::Unsure,
+            }
+        }
+        Ok(members)
     }
 
     fn reap(&mut self) -> io::Result<Ended> {
-        let status =
-            rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.exit.pid), WaitIdOptions::EXITED));
+        let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.exit.pid), WaitIdOptions::EXITED));
         self.reaped = true;
         self.children.book().running.remove(&self.pid());
         Ok(match status? {
@@ -350,11 +335,22 @@ impl Drop for Running {
     }
 }
 
+/// What a look at a group found.
+enum Members {
+    None,
+    Some,
+    /// None, but some had ended when it came to them, and could have started another just before.
+    Unsure,
+}
+
+/// How many looks in a row that are unsure count as one that is sure.
+const EMPTY_LOOKS: u32 = 3;
+
 /// How long to wait for processes that were sent SIGKILL.
 const KILL_TAKES: Duration = Duration::from_secs(2);
 
 /// Between two looks at what a group has left. Rare: only for groups that outlive their leader.
-const MEMBERS_LOOK: Duration = Duration::from_millis(5);
+const MEMBERS_LOOK: Duration = Duration::from_millis(2);
 
 /// The end of a child, as something to wait for without reaping it.
 #[derive(Debug)]
@@ -395,11 +391,7 @@ mod tests {
     /// Long enough never to be reached, whatever the machine is doing.
     const NEVER: Duration = Duration::from_secs(300);
 
-    const BY_ITSELF: Ending = Ending {
-        timeout: Some(NEVER),
-        grace: NEVER,
-        keep: false,
-    };
+    const BY_ITSELF: Ending = Ending { timeout: Some(NEVER), grace: NEVER, keep: false };
 
     fn spawn<'a>(scratch: &'a Scratch, script: &str) -> Spawn<'a> {
         Spawn {
@@ -418,10 +410,7 @@ mod tests {
         let scratch = Scratch::new();
         let ended = run(async {
             let running = children().spawn(spawn(&scratch, script)).unwrap();
-            running
-                .wait(BY_ITSELF, std::future::pending())
-                .await
-                .unwrap()
+            running.wait(BY_ITSELF, std::future::pending()).await.unwrap()
         });
         (ended, scratch.printed())
     }
@@ -455,15 +444,9 @@ mod tests {
         std::fs::write(&brief, "brief\n").unwrap();
         run(async {
             let stdin = Some(File::open(&brief).unwrap());
-            let with_input = Spawn {
-                stdin,
-                ..spawn(&scratch, "cat")
-            };
+            let with_input = Spawn { stdin, ..spawn(&scratch, "cat") };
             let running = children().spawn(with_input).unwrap();
-            running
-                .wait(BY_ITSELF, std::future::pending())
-                .await
-                .unwrap()
+            running.wait(BY_ITSELF, std::future::pending()).await.unwrap()
         });
         assert_eq!(scratch.printed(), "brief\n");
     }
@@ -471,26 +454,13 @@ mod tests {
     #[test]
     fn environment_and_directory() {
         let scratch = Scratch::new();
-        let inherited = vec![
-            ("PATH".into(), std::env::var_os("PATH").unwrap()),
-            ("KEPT".into(), "kept".into()),
-            ("SET".into(), "inherited".into()),
-        ];
+        let inherited = vec![("PATH".into(), std::env::var_os("PATH").unwrap()), ("KEPT".into(), "kept".into()), ("SET".into(), "inherited".into())];
         let script = "pwd; echo $KEPT $SET $CREW_TURN; env | grep -c .";
         run(async {
             let children = Children::new(inherited).unwrap();
-            let with_env = Spawn {
-                env: vec![
-                    ("SET".into(), "set".into()),
-                    ("CREW_TURN".into(), "wrong".into()),
-                ],
-                ..spawn(&scratch, script)
-            };
+            let with_env = Spawn { env: vec![("SET".into(), "set".into()), ("CREW_TURN".into(), "wrong".into())], ..spawn(&scratch, script) };
             let running = children.spawn(with_env).unwrap();
-            running
-                .wait(BY_ITSELF, std::future::pending())
-                .await
-                .unwrap()
+            running.wait(BY_ITSELF, std::future::pending()).await.unwrap()
         });
         let directory = scratch.directory().display();
         // The three, CREW_TURN, and what the shell itself sets (PWD, and in some OLDPWD, SHLVL and _).
@@ -504,33 +474,18 @@ mod tests {
     fn what_cannot_be_started() {
         let scratch = Scratch::new();
         let refused = |spawn: Spawn<'_>| run(async { children().spawn(spawn).unwrap_err() });
-        let at = |argv: &[&str]| Spawn {
-            argv: argv.iter().map(OsString::from).collect(),
-            ..spawn(&scratch, "")
-        };
+        let at = |argv: &[&str]| Spawn { argv: argv.iter().map(OsString::from).collect(), ..spawn(&scratch, "") };
         assert!(matches!(refused(at(&[])), SpawnError::Empty));
         let missing = refused(at(&["no-such-program-anywhere"]));
         assert!(matches!(missing, SpawnError::Program { .. }), "{missing}");
-        assert!(
-            missing.to_string().contains("no-such-program-anywhere"),
-            "{missing}"
-        );
+        assert!(missing.to_string().contains("no-such-program-anywhere"), "{missing}");
 
         let nowhere = scratch.directory().join("nowhere");
-        let elsewhere = refused(Spawn {
-            cwd: nowhere.clone(),
-            ..at(&["true"])
-        });
-        assert!(
-            matches!(&elsewhere, SpawnError::Cwd { cwd, .. } if *cwd == nowhere),
-            "{elsewhere}"
-        );
+        let elsewhere = refused(Spawn { cwd: nowhere.clone(), ..at(&["true"]) });
+        assert!(matches!(&elsewhere, SpawnError::Cwd { cwd, .. } if *cwd == nowhere), "{elsewhere}");
 
         for turn in ["", "two words", "a\nb", &"x".repeat(LONGEST_TURN + 1)] {
-            let error = refused(Spawn {
-                turn,
-                ..at(&["true"])
-            });
+            let error = refused(Spawn { turn, ..at(&["true"]) });
             assert!(matches!(error, SpawnError::Turn { .. }), "{turn:?}");
         }
     }
@@ -541,10 +496,7 @@ mod tests {
         let scratch = Scratch::new();
         let full = File::options().append(true).open("/dev/full").unwrap();
         let error = run(async {
-            let recorded = Spawn {
-                group_record: Some(&full),
-                ..spawn(&scratch, "echo ran")
-            };
+            let recorded = Spawn { group_record: Some(&full), ..spawn(&scratch, "echo ran") };
             children().spawn(recorded).unwrap_err()
         });
         assert!(matches!(error, SpawnError::Record { .. }), "{error}");
@@ -561,26 +513,16 @@ mod tests {
         let pid = run(async {
             // What the program itself reads: the record, and its own start.
             let script = "cat record; cut -d' ' -f22 /proc/$$/stat";
-            let recorded = Spawn {
-                group_record: Some(&record),
-                ..spawn(&scratch, script)
-            };
+            let recorded = Spawn { group_record: Some(&record), ..spawn(&scratch, script) };
             let running = children().spawn(recorded).unwrap();
             let pid = running.pid();
-            running
-                .wait(BY_ITSELF, std::future::pending())
-                .await
-                .unwrap();
+            running.wait(BY_ITSELF, std::future::pending()).await.unwrap();
             pid
         });
         let printed = scratch.printed();
         let (read, start) = printed.trim_end().rsplit_once('\n').unwrap();
         let start = start.parse().unwrap();
-        let expected = Group {
-            leader: pid,
-            start,
-            turn: "turn-1".into(),
-        };
+        let expected = Group { leader: pid, start, turn: "turn-1".into() };
         assert_eq!(parse(format!("{read}\n").as_bytes(), "b"), [expected]);
         assert_ne!(start, 0);
     }
@@ -591,10 +533,7 @@ mod tests {
         let ended = run(async {
             let script = "sleep 1000 & echo $!; sh -c 'sleep 1000 & echo $!'; exit 3";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
-            running
-                .wait(BY_ITSELF, std::future::pending())
-                .await
-                .unwrap()
+            running.wait(BY_ITSELF, std::future::pending()).await.unwrap()
         });
         assert_eq!(ended, Ended::Exited(3));
         let left = scratch.printed_numbers();
@@ -608,13 +547,8 @@ mod tests {
     fn what_is_to_be_kept_is_kept() {
         let scratch = Scratch::new();
         let ended = run(async {
-            let running = children()
-                .spawn(spawn(&scratch, "sleep 1000 & echo $!"))
-                .unwrap();
-            let keep = Ending {
-                keep: true,
-                ..BY_ITSELF
-            };
+            let running = children().spawn(spawn(&scratch, "sleep 1000 & echo $!")).unwrap();
+            let keep = Ending { keep: true, ..BY_ITSELF };
             running.wait(keep, std::future::pending()).await.unwrap()
         });
         assert_eq!(ended, Ended::Exited(0));
@@ -631,11 +565,7 @@ mod tests {
             let script = "sleep 1000 & echo $!; echo $$; wait";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
             until(|| scratch.printed_numbers().len() == 2);
-            let soon = Ending {
-                timeout: Some(AT_ONCE),
-                grace: NEVER,
-                keep: true,
-            };
+            let soon = Ending { timeout: Some(AT_ONCE), grace: NEVER, keep: true };
             running.wait(soon, std::future::pending()).await.unwrap()
         });
         assert_eq!(ended, Ended::TimedOut);
@@ -652,15 +582,8 @@ mod tests {
             let script = "trap '' TERM; sleep 1000 & echo $!; echo $$; wait";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
             until(|| scratch.printed_numbers().len() == 2);
-            let impatient = Ending {
-                timeout: Some(AT_ONCE),
-                grace: AT_ONCE,
-                keep: false,
-            };
-            running
-                .wait(impatient, std::future::pending())
-                .await
-                .unwrap()
+            let impatient = Ending { timeout: Some(AT_ONCE), grace: AT_ONCE, keep: false };
+            running.wait(impatient, std::future::pending()).await.unwrap()
         });
         assert_eq!(ended, Ended::TimedOut);
         for pid in scratch.printed_numbers() {
@@ -676,15 +599,8 @@ mod tests {
             let script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done' & wait";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
             until(|| scratch.printed_numbers().len() == 1);
-            let impatient = Ending {
-                timeout: Some(AT_ONCE),
-                grace: AT_ONCE,
-                keep: false,
-            };
-            running
-                .wait(impatient, std::future::pending())
-                .await
-                .unwrap()
+            let impatient = Ending { timeout: Some(AT_ONCE), grace: AT_ONCE, keep: false };
+            running.wait(impatient, std::future::pending()).await.unwrap()
         });
         assert_eq!(ended, Ended::TimedOut);
         assert!(is_gone(scratch.printed_numbers()[0]));
@@ -697,19 +613,11 @@ mod tests {
             let script = "trap 'echo bye; exit 0' TERM; echo $$; kill -STOP $$; sleep 1000";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
             until(|| scratch.is_stopped(running.pid()));
-            let patient = Ending {
-                timeout: None,
-                grace: NEVER,
-                keep: false,
-            };
+            let patient = Ending { timeout: None, grace: NEVER, keep: false };
             running.wait(patient, std::future::ready(())).await.unwrap()
         });
         assert_eq!(ended, Ended::Cancelled);
-        assert!(
-            scratch.printed().ends_with("bye\n"),
-            "{}",
-            scratch.printed()
-        );
+        assert!(scratch.printed().ends_with("bye\n"), "{}", scratch.printed());
     }
 
     #[test]
@@ -719,11 +627,7 @@ mod tests {
             let script = "exec 2>/dev/null; trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
             let running = children().spawn(spawn(&scratch, script)).unwrap();
             until(|| scratch.printed() == "ready\n");
-            let patient = Ending {
-                timeout: None,
-                grace: NEVER,
-                keep: false,
-            };
+            let patient = Ending { timeout: None, grace: NEVER, keep: false };
             running.wait(patient, std::future::ready(())).await.unwrap()
         });
         assert_eq!(ended, Ended::Cancelled);
@@ -735,11 +639,7 @@ mod tests {
         let scratch = Scratch::new();
         run(async {
             let children = children();
-            let start = |code: i32| {
-                children
-                    .spawn(spawn(&scratch, &format!("exit {code}")))
-                    .unwrap()
-            };
+            let start = |code: i32| children.spawn(spawn(&scratch, &format!("exit {code}"))).unwrap();
             let running: Vec<Running> = (0..20).map(start).collect();
             for (code, one) in (0..).zip(running) {
                 let ended = one.wait(BY_ITSELF, std::future::pending()).await.unwrap();

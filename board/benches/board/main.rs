@@ -17,7 +17,6 @@ mod drops;
 mod ground;
 mod looks;
 mod measure;
-mod parade;
 mod raw;
 mod reading;
 mod single;

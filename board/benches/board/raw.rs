@@ -28,8 +28,13 @@ impl RawDir {
 
     /// Replaces a file in the usual way: a temporary one beside it, renamed over it.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Outcome<()> {
-        self.create(".temporary", bytes)?;
-        rustix::fs::renameat(&self.fd, ".temporary", &self.fd, name)?;
+        self.replace_as(".temporary", name, bytes)
+    }
+
+    /// The same with a name for the temporary file that is this process's alone.
+    pub(crate) fn replace_as(&self, temporary: &str, name: &str, bytes: &[u8]) -> Outcome<()> {
+        self.create(temporary, bytes)?;
+        rustix::fs::renameat(&self.fd, temporary, &self.fd, name)?;
         Ok(())
     }
 

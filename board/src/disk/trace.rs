@@ -1,7 +1,9 @@
-//! What the door to the disk did, in order: for the simulated disk of the tests. Built only with `simulate`.
+//! What the door to the disk does, told as it does it: for the simulated disk and the staged accidents of the tests.
+//! Built only with `simulate`.
 
+use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// One operation, after it succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,25 +34,38 @@ pub enum Op {
     SyncBegin,
     /// A sync of the filesystem has ended.
     SyncAll,
-    /// Success was reported (noted by a test).
-    Reported(String),
+    /// A point of the module `crash` was passed.
+    Passed(&'static str),
 }
 
-static RECORDING: Mutex<Option<Vec<Op>>> = Mutex::new(None);
+type Observer = Box<dyn FnMut(&Op)>;
 
-/// Begins to record, of all threads of this process.
-pub fn begin() {
-    *RECORDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+thread_local! {
+    static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-/// Ends the recording and returns it.
-pub fn end() -> Vec<Op> {
-    RECORDING.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+/// Somebody is told of this thread's operations; no longer when this is dropped.
+#[must_use]
+pub struct Observing {
+    /// It ends in the thread in which it began.
+    _here: PhantomData<*const ()>,
 }
 
-/// Notes an operation, if a recording is under way.
-pub fn note(op: impl FnOnce() -> Op) {
-    if let Some(ops) = RECORDING.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        ops.push(op());
+/// Tells somebody of every operation of this thread. What the observer itself does is told to nobody.
+pub fn observe(observer: impl FnMut(&Op) + 'static) -> Observing {
+    OBSERVER.with_borrow_mut(|told| *told = Some(Box::new(observer)));
+    Observing { _here: PhantomData }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        let _ = OBSERVER.try_with(|told| told.borrow_mut().take());
     }
+}
+
+/// Tells of an operation, where somebody wants to know.
+pub fn note(op: impl FnOnce() -> Op) {
+    let Ok(Some(mut observer)) = OBSERVER.try_with(|told| told.borrow_mut().take()) else { return };
+    observer(&op());
+    let _ = OBSERVER.try_with(|told| *told.borrow_mut() = Some(observer));
 }

@@ -1,0 +1,13 @@
+//! The board under what may happen to it: crowds, deaths, power cuts, editors, full disks, clocks that jump.
+//!
+//! One module a kind of trouble. Processes that take part are this program again (the module `worker`). Every test
+//! has its own directory, and waits for events, never for time to pass.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that is surprised ends there.
+#![allow(dead_code)]
+#![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
+
+mod chance;
+mod race;
+mod scratch;
+mod worker;

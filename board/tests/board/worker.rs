@@ -1,0 +1,64 @@
+//! Processes that take part in a test: this program again, told by its environment what to do.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+const JOB: &str = "CREW_TEST_JOB";
+const PROJECT: &str = "CREW_TEST_PROJECT";
+const ARGUMENTS: &str = "CREW_TEST_ARGUMENTS";
+
+/// What a worker was told.
+pub(crate) struct Told {
+    /// The project whose board it works on.
+    pub(crate) project: PathBuf,
+    arguments: serde_json::Value,
+}
+
+impl Told {
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.arguments[key].as_str().unwrap()
+    }
+
+    pub(crate) fn number(&self, key: &str) -> u64 {
+        self.arguments[key].as_u64().unwrap()
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.arguments[key].as_bool().unwrap()
+    }
+}
+
+/// A worker, not yet started: more of its environment may be set.
+pub(crate) fn command(job: &str, project: &Path, arguments: &serde_json::Value) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "worker::worker_entry", "--nocapture", "--test-threads=1"]);
+    command.env(JOB, job).env(PROJECT, project).env(ARGUMENTS, arguments.to_string());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+pub(crate) fn spawn(job: &str, project: &Path, arguments: &serde_json::Value) -> Child {
+    command(job, project, arguments).spawn().unwrap()
+}
+
+/// Whether a worker was killed, as `kill -9` does.
+pub(crate) fn was_killed(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    assert!(status.success() || status.signal() == Some(9), "a worker failed: {status}");
+    !status.success()
+}
+
+/// Where a worker begins. As a test it has nothing to do.
+#[test]
+fn worker_entry() {
+    let Ok(job) = std::env::var(JOB) else { return };
+    let told = Told {
+        project: std::env::var_os(PROJECT).unwrap().into(),
+        arguments: serde_json::from_str(&std::env::var(ARGUMENTS).unwrap()).unwrap(),
+    };
+    match job.as_str() {
+        "race" => crate::race::work(&told),
+        "naive" => crate::race::work_without_lock(&told),
+        other => panic!("no worker knows the job {other:?}"),
+    }
+}

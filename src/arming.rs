@@ -1,0 +1,61 @@
+//! What a repository's files would run here, shown and asked before anything of it does.
+//!
+//! A cloned repository may bring tasks with commands. Tasks that are tracked by git come from whoever wrote the
+//! repository; the person at this machine has not seen them. So nothing of them runs before they were shown and
+//! allowed: at a terminal by an answer, elsewhere by `--yes`.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use board::Board;
+use board::place::Place;
+
+/// A command that a file of the repository would run here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brought {
+    /// The file, relative to the project.
+    pub file: PathBuf,
+    /// The command.
+    pub command: String,
+}
+
+/// The commands that the repository brings: of unfinished tasks that git tracks, and of `.crew/teammates/`.
+pub fn brought(board: &mut Board) -> board::Result<Vec<Brought>> {
+    let mut found = of_profiles(board.place());
+    let tracked = tracked_tasks(board.place());
+    if tracked.is_empty() {
+        return Ok(found);
+    }
+    board.look()?;
+    let ids: Vec<_> = board.index().entries().filter(|(id, _)| tracked.contains(&id.file_name())).map(|(id, _)| id.clone()).collect();
+    for id in ids {
+        let Ok((_, task)) = board.read_task(&id) else { continue };
+        let file = PathBuf::from(board::place::TASKS).join(id.file_name());
+        found.extend(task.run.iter().chain(&task.check).map(|command| Brought { file: file.clone(), command: command.to_string() }));
+    }
+    Ok(found)
+}
+
+fn of_profiles(place: &Place) -> Vec<Brought> {
+    let Ok(files) = std::fs::read_dir(place.project().join(".crew/teammates")) else { return Vec::new() };
+    let mut found = Vec::new();
+    for file in files.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let profile = teammates::profile::parse(&text, &file, teammates::profile::Origin::Crew);
+        let Some(command) = profile.ok().and_then(|profile| profile.command) else { continue };
+        let file = file.strip_prefix(place.project()).map(PathBuf::from).unwrap_or(file);
+        found.push(Brought { file, command: command.to_string() });
+    }
+    found.sort_by(|a, b| a.file.cmp(&b.file));
+    found
+}
+
+/// The names of the task files that git tracks. No repository: none.
+fn tracked_tasks(place: &Place) -> HashSet<String> {
+    let Ok(repository) = git2::Repository::discover(place.project()) else { return HashSet::new() };
+    let Some(root) = repository.workdir().and_then(|root| root.canonicalize().ok()) else { return HashSet::new() };
+    let (Ok(index), Ok(tasks)) = (repository.index(), place.tasks().strip_prefix(&root)) else { return HashSet::new() };
+    let prefix = tasks.as_os_str().as_encoded_bytes();
+    let inside = |path: &[u8]| path.strip_prefix(prefix)?.strip_prefix(b"/").map(|name| String::from_utf8_lossy(name).into_owned());
+    index.iter().filter_map(|entry| inside(&entry.path)).collect()
+}

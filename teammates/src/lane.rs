@@ -1,0 +1,44 @@
+//! A lane: one turn on one task, from its claim to its end on the board.
+
+use std::sync::Arc;
+
+use board::locked::Claimed;
+use board::transition::Ending;
+use board::{Error, Result};
+use tokio::sync::watch;
+
+use crate::attempt::{self, Plan};
+use crate::workplace::{Seat, Settling, Workplace};
+
+/// Whether lanes are to end now, and why. The sender is whoever may tell them.
+pub type Told = watch::Receiver<Option<String>>;
+
+/// Waits until lanes are told to end; the answer is why. Whoever could tell them being gone, they never are.
+pub async fn told_to_end(mut told: Told) -> String {
+    match told.wait_for(Option::is_some).await {
+        Ok(why) => why.clone().unwrap_or_default(),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// What came of a turn.
+pub struct Worked {
+    /// The task as it was claimed, and the turn.
+    pub claimed: Claimed,
+    /// How the attempt ended.
+    pub ending: Ending,
+    /// The end on the board. A rule's no: the task was taken away meanwhile.
+    pub on_board: std::result::Result<Settling, Error>,
+}
+
+/// Works on a claimed task until its end is on the board.
+///
+/// An error is one of the disk: the turn's end could not be written, and its task goes back when this process ends.
+pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan: Plan, told: Told) -> Result<Worked> {
+    let ending = attempt::run(&workplace, &seat, &claimed, &plan, told_to_end(told)).await;
+    let on_board = match workplace.end(&seat, &claimed, ending.clone()).await {
+        Err(e) if !e.is_refusal() => return Err(e),
+        other => other,
+    };
+    Ok(Worked { claimed, ending, on_board })
+}

@@ -1,0 +1,259 @@
+//! A teammate: the process around the lifecycle. It looks and acts; what it does next is [`lifecycle`]'s to say.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::inbox::{Inbox, Kind, Waiting};
+use board::locked::Claimed;
+use board::presence::Activity;
+use board::ready::{Claimant, Fit, Takes};
+use board::task::Command;
+use board::task_id::TaskId;
+use board::watch::Watch;
+use board::{Result, clock};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use crate::attempt::{Plan, Waits};
+use crate::cleaning;
+use crate::lane::{self, Told, Worked};
+use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
+use crate::messages;
+use crate::profile::{Profile, Runner, Stdin};
+use crate::workplace::{Seat, Workplace};
+
+/// How often the whole directory is compared where events tell of changes.
+const SWEEP_WITH_EVENTS: Duration = Duration::from_secs(60);
+/// Where they do not, a look within so long of another process's sweep leaves it at that one.
+const SWEEP_WITHOUT_EVENTS: Duration = Duration::from_secs(1);
+
+/// A teammate of this process, about to live.
+pub struct Teammate {
+    workplace: Workplace,
+    seat: Arc<Seat>,
+    profile: Profile,
+    claimant: Claimant,
+    waits: Waits,
+    inbox: Arc<Inbox>,
+    watch: Option<Watch>,
+    wake: Arc<Notify>,
+    /// It was told to end, or asked to: it claims nothing more.
+    ending: bool,
+    born: Instant,
+    swept: Instant,
+}
+
+/// Who a profile is to the rules of readiness.
+pub fn claimant(profile: &Profile) -> Claimant {
+    let takes = match (&profile.runner, &profile.command) {
+        (Runner::Command, None) => Takes::Commands,
+        (Runner::Command, Some(_)) => Takes::Everything,
+        _ => Takes::Briefs,
+    };
+    let mut capabilities = profile.capabilities.clone();
+    if profile.writes {
+        capabilities.push("write".into());
+    }
+    Claimant { name: profile.name.to_string(), takes, fit: Some(Fit { tier: profile.tier, role: profile.role.clone(), capabilities }) }
+}
+
+impl Teammate {
+    /// Takes the teammate's name and begins to watch. `events`: whether change events are to be relied on.
+    pub fn enter(workplace: Workplace, profile: Profile, waits: Waits, events: bool) -> Result<Teammate> {
+        let seat = workplace.enter(&profile.name, &profile.runner.to_string())?;
+        let inboxes = Arc::new(workplace.place().inboxes()?);
+        let inbox_file = inboxes.join(&format!("{}.jsonl", profile.name));
+        let inbox = Arc::new(Inbox::open(inboxes, &profile.name)?);
+        let wake = Arc::new(Notify::new());
+        let events = events && workplace.board().is_local();
+        let watch = if events { begin_to_watch(&workplace, &inbox_file, &wake) } else { None };
+        let claimant = claimant(&profile);
+        let now = Instant::now();
+        Ok(Teammate { workplace, seat: Arc::new(seat), profile, claimant, waits, inbox, watch, wake, ending: false, born: now, swept: now })
+    }
+
+    /// Lives until there is nothing to do, or until `told` is ready or a request comes to the inbox. To be called
+    /// within a [`tokio::task::LocalSet`].
+    ///
+    /// An error is one of the board or the inbox that looking again does not mend.
+    pub async fn live(mut self, told: impl Future<Output = ()> + 'static) -> Result<()> {
+        let (stop, stopped) = watch::channel(None::<String>);
+        let stop = Arc::new(stop);
+        let (sender, name) = (Arc::clone(&stop), self.profile.name.clone());
+        tokio::task::spawn_local(async move {
+            told.await;
+            sender.send_replace(Some(format!("{name} was told to end")));
+        });
+        let pace = Pace { poll: self.profile.poll, idle_timeout: self.profile.idle_timeout };
+        let (mut state, mut action) = State::start(&pace, self.now());
+        let mut woken = false;
+        loop {
+            let seen = match action {
+                Action::Look => match self.look(woken)? {
+                    Looked::Request(_) => Seen::ShutdownRequested,
+                    Looked::Board(look) => Seen::Looked(look),
+                },
+                Action::Wait { until } => {
+                    self.seat.set_activity(Activity::Idle)?;
+                    let pause = until.saturating_sub(self.now());
+                    tokio::select! {
+                        _ = lane::told_to_end(stopped.clone()) => Seen::ShutdownRequested,
+                        () = self.wake.notified() => { woken = true; action = Action::Look; continue }
+                        () = tokio::time::sleep(pause) => { woken = false; action = Action::Look; continue }
+                    }
+                }
+                Action::Work(work) => self.work(work, &stop, &stopped).await?,
+                Action::EndWork | Action::Continue => Seen::WorkEnded,
+                Action::Exit => break,
+            };
+            (state, action) = lifecycle::step(&pace, &state, seen, self.now());
+            if self.ending && state != State::Shutdown {
+                (state, action) = lifecycle::step(&pace, &state, Seen::ShutdownRequested, self.now());
+            }
+        }
+        self.seat.set_activity(Activity::Shutdown)?;
+        self.workplace.close()
+    }
+
+    fn now(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    /// Sees what changed, and what of it is for this teammate.
+    fn look(&mut self, woken: bool) -> Result<Looked> {
+        let happened = self.watch.as_ref().map(Watch::take).unwrap_or_default();
+        let mut board = self.workplace.board();
+        board.look()?;
+        let names = happened.tasks.iter().map(|(name, moved)| (name.as_str(), *moved));
+        board.refresh(names);
+        let every = if self.watch.is_some() { SWEEP_WITH_EVENTS } else { SWEEP_WITHOUT_EVENTS };
+        if happened.overflow {
+            board.sweep()?;
+        } else if !woken && (self.watch.is_none() || self.swept.elapsed() >= every) {
+            board.sweep_for_all(every)?;
+            self.swept = Instant::now();
+        }
+        if !woken {
+            cleaning::return_stale_claims(&mut board)?;
+        }
+        let own_task = board.index().due(clock::now()).into_iter().find(|id| {
+            let facts = board.index().get(id).and_then(|entry| entry.facts());
+            facts.is_some_and(|facts| facts.owner.as_deref() == Some(self.profile.name.as_str()))
+        });
+        let claimable = board.index().ready_for(&self.claimant).next().cloned();
+        drop(board);
+        let waiting = if self.inbox.is_empty() { Waiting::default() } else { self.inbox.read(None)? };
+        if let Some(request) = self.request(&waiting)? {
+            return Ok(Looked::Request(request));
+        }
+        // One that only executes tasks reads its messages with its next task.
+        let message = self.profile.command.is_some() && waiting.messages.iter().any(|message| message.kind == Kind::Say);
+        Ok(Looked::Board(Look { woken_by_event: woken, message, own_task, turn: false, claimable }))
+    }
+
+    /// A request to end that came to the inbox, and the grace that it gives. It is answered by being consumed.
+    fn request(&self, waiting: &Waiting) -> Result<Option<Duration>> {
+        let Some(request) = waiting.messages.iter().find(|message| message.kind == Kind::Shutdown) else { return Ok(None) };
+        self.inbox.consume(std::slice::from_ref(&request.id))?;
+        Ok(Some(board::duration::parse(&request.text).unwrap_or_default()))
+    }
+
+    /// Works until every lane is free again. Free lanes take what else is ready meanwhile.
+    async fn work(&mut self, work: Work<TaskId>, stop: &watch::Sender<Option<String>>, stopped: &Told) -> Result<Seen<TaskId>> {
+        let first = match work {
+            Work::OwnTask(id) => self.claim(Some(&id))?,
+            Work::Claim(_) => self.claim(None)?,
+            Work::Message => {
+                self.read_messages(stopped.clone()).await?;
+                return Ok(Seen::WorkEnded);
+            }
+            Work::Turn => return Ok(Seen::WorkEnded),
+        };
+        let Some(first) = first else { return Ok(Seen::ClaimLost) };
+        let mut lanes = JoinSet::new();
+        lanes.spawn_local(lane::work(self.workplace.clone(), Arc::clone(&self.seat), first.clone(), self.plan(&first), stopped.clone()));
+        let mut grace_over = pin!(None::<tokio::time::Sleep>);
+        loop {
+            tokio::select! {
+                ended = lanes.join_next() => match ended {
+                    Some(Ok(worked)) => self.report(worked?).await?,
+                    Some(Err(e)) => return Err(board::Error::Io { action: "work on", path: self.workplace.place().tasks().into(), source: e.into() }),
+                    None => return Ok(Seen::WorkEnded),
+                },
+                () = async { match grace_over.as_mut().as_pin_mut() { Some(sleep) => sleep.await, None => std::future::pending().await } } => {
+                    grace_over.set(None);
+                    stop.send_replace(Some(format!("{} was asked to shut down", self.profile.name)));
+                }
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(self.profile.poll) => {}
+            }
+            if stopped.borrow().is_some() {
+                self.ending = true;
+            } else if !self.ending
+                && let Looked::Request(grace) = self.look(true)?
+            {
+                self.ending = true;
+                grace_over.set(Some(tokio::time::sleep(grace)));
+            }
+            while !self.ending && !lanes.is_empty() && lanes.len() < self.profile.lanes as usize {
+                let Some(claimed) = self.claim(None)? else { break };
+                let plan = self.plan(&claimed);
+                lanes.spawn_local(lane::work(self.workplace.clone(), Arc::clone(&self.seat), claimed, plan, stopped.clone()));
+            }
+        }
+    }
+
+    async fn report(&self, worked: Worked) -> Result<()> {
+        let (task, ending) = (&worked.claimed.task, &worked.ending);
+        tracing::info!("task {}: {}{}", task.id, ending.outcome.as_str(), ending.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default());
+        match worked.on_board {
+            Ok(settling) => settling.settle().await.map(drop),
+            // Taken away meanwhile: what was done stays done, and the task is somebody else's.
+            Err(e) => {
+                tracing::warn!("{e}");
+                Ok(())
+            }
+        }
+    }
+
+    fn claim(&self, wanted: Option<&TaskId>) -> Result<Option<Claimed>> {
+        match self.workplace.claim(&self.seat, &self.claimant, wanted) {
+            Err(e) if e.is_refusal() => Ok(None),
+            claimed => claimed,
+        }
+    }
+
+    fn plan(&self, claimed: &Claimed) -> Plan {
+        let command = claimed.task.run.clone().or_else(|| self.profile.command.clone()).unwrap_or_else(|| Command::Exec(vec!["false".into()]));
+        Plan { command, timeout: claimed.task.timeout.or(self.profile.timeout), task_on_stdin: self.profile.stdin == Stdin::Task, waits: self.waits }
+    }
+
+    /// A turn of a teammate with a command of its own, over the messages that wait for it.
+    async fn read_messages(&self, told: Told) -> Result<()> {
+        let Some(command) = &self.profile.command else { return Ok(()) };
+        self.seat.set_activity(Activity::Working)?;
+        messages::read(&self.workplace, &self.seat, &self.inbox, command, self.profile.timeout, told).await
+    }
+}
+
+/// What a look found.
+enum Looked {
+    /// What there is to do.
+    Board(Look<TaskId>),
+    /// A request to end, with the grace for the work under way.
+    Request(Duration),
+}
+
+/// Begins to watch; where that cannot be had, looking again has to do.
+fn begin_to_watch(workplace: &Workplace, inbox: &std::path::Path, wake: &Arc<Notify>) -> Option<Watch> {
+    let wake = Arc::clone(wake);
+    match Watch::begin(workplace.place().tasks(), Some(inbox), move || wake.notify_one()) {
+        Ok(watch) => Some(watch),
+        Err(e) => {
+            tracing::warn!("{e}; looking every few seconds instead");
+            None
+        }
+    }
+}
