@@ -5,22 +5,59 @@
 //! allowed: at a terminal by an answer, elsewhere by `--yes`.
 
 use std::collections::HashSet;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use board::Board;
 use board::place::Place;
 
+use crate::exit::Failure;
+use crate::view::escape;
+
 /// A command that a file of the repository would run here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
+pub(crate) struct Brought {
     /// The file, relative to the project.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// The command.
-    pub command: String,
+    pub(crate) command: String,
+}
+
+/// Shows what the repository's files would run here and asks, unless that is allowed already.
+pub(crate) fn allow(board: &mut Board, yes: bool, verb: &str) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    let brought = brought(board)?;
+    if brought.is_empty() {
+        return Ok(());
+    }
+    let refused = |message: String| Err(Failure::Refused { rule: "not-armed", message });
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        let some: Vec<String> = brought.iter().take(3).map(print).collect();
+        return refused(format!(
+            "the repository's files would run {} commands here that nobody on this machine has allowed, such as:\n{}\nlook at them, then `{verb} --yes` runs them",
+            brought.len(),
+            some.join("\n")
+        ));
+    }
+    eprintln!("The repository's files would run these commands here, as you:");
+    brought.iter().for_each(|brought| eprintln!("{}", print(brought)));
+    eprint!("Run them? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => refused("not allowed; nothing was run".into()),
+    }
+}
+
+fn print(brought: &Brought) -> String {
+    escape::block(&format!("  {}: {}", brought.file.display(), brought.command)).into_owned()
 }
 
 /// The commands that the repository brings: of unfinished tasks that git tracks, and of `.crew/teammates/`.
-pub fn brought(board: &mut Board) -> board::Result<Vec<Brought>> {
+fn brought(board: &mut Board) -> board::Result<Vec<Brought>> {
     let mut found = of_profiles(board.place());
     let tracked = tracked_tasks(board.place());
     if tracked.is_empty() {

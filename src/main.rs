@@ -1,1 +1,21 @@
-fn main() {}
+//! `crew`: a task board in a directory, worked by people, scripts and teammates together.
+
+mod arming;
+mod claimants;
+mod cli;
+mod command;
+mod context;
+mod exit;
+mod health;
+mod interrupt;
+mod machine;
+mod progress;
+mod prospects;
+mod schema;
+mod template;
+mod terminal;
+mod view;
+
+fn main() -> std::process::ExitCode {
+    cli::run(std::env::args_os())
+}

@@ -34,6 +34,18 @@ struct Sound {
     origin: String,
 }
 
+impl Sound {
+    fn has_edges(&self) -> bool {
+        !self.task.blocked_by.is_empty() || !self.task.blocks.is_empty()
+    }
+}
+
+/// The ids that drafts get, and the highest number that is given out with them.
+struct Numbers {
+    ids: Vec<TaskId>,
+    highest: u64,
+}
+
 /// So many tasks are put on the board before others get the lock.
 const BATCH: usize = 128;
 /// From this many files on one sync of the filesystem costs less than one a file.
@@ -47,23 +59,34 @@ impl Board {
     /// `full`: they are on disk when this returns.
     pub fn add(&mut self, drafts: &[Draft], patience: Duration) -> Result<Vec<TaskId>> {
         let sound = drafts.iter().map(check).collect::<Result<Vec<_>>>()?;
+        if sound.iter().any(|draft| draft.id.is_some() || draft.has_edges()) {
+            // What is refused is refused before anything is made.
+            let numbers = self.reserve(&sound)?;
+            self.check_edges(&sound, &numbers.ids)?;
+        }
         let mut locked = self.lock(patience)?;
-        let ids = locked.reserve(&sound)?;
-        locked.check_edges(&sound, &ids)?;
+        let numbers = locked.board.reserve(&sound)?;
+        if sound.iter().any(Sound::has_edges) {
+            locked.see()?;
+            locked.board.check_edges(&sound, &numbers.ids)?;
+        }
+        locked.give_out(numbers.highest)?;
+        let ids = numbers.ids;
         let kept = locked.kept()?;
         let full = locked.board().durability() == Durability::Full;
-        if !full && sound.len() == 1 {
-            let names = write_all(&kept, &sound, &ids, false)?;
-            locked.publish(&kept, &names, &ids)?;
+        let texts = sound.iter().zip(&ids).map(|(draft, id)| with_id(&draft.text, id)).collect::<Result<Vec<_>>>()?;
+        if !full && texts.len() == 1 {
+            let names = write_all(&kept, &texts, &ids, false)?;
+            locked.publish(&kept, &names, &texts, &ids)?;
             locked.unlock()?.settle()?;
             return Ok(ids);
         }
         // Written and synced without the lock.
         let mut settled = vec![locked.unlock()?];
-        let names = write_all(&kept, &sound, &ids, full)?;
-        for (names, ids) in names.chunks(BATCH).zip(ids.chunks(BATCH)) {
+        let names = write_all(&kept, &texts, &ids, full)?;
+        for ((names, texts), ids) in names.chunks(BATCH).zip(texts.chunks(BATCH)).zip(ids.chunks(BATCH)) {
             let mut locked = self.lock(patience)?;
-            locked.publish(&kept, names, ids)?;
+            locked.publish(&kept, names, texts, ids)?;
             settled.push(locked.unlock()?);
         }
         settled.into_iter().try_for_each(Unlocked::settle)?;
@@ -96,25 +119,34 @@ fn check(draft: &Draft) -> Result<Sound> {
     Ok(Sound { id, task, text: document.pretty(), origin: draft.origin.clone() })
 }
 
-/// Writes the drafts beside, and in `full` puts them on disk: one sync a file, or one for many.
-fn write_all(kept: &Kept, sound: &[Sound], ids: &[TaskId], full: bool) -> Result<Vec<String>> {
-    let mut names = Vec::with_capacity(sound.len());
-    for (draft, id) in sound.iter().zip(ids) {
+/// Writes the tasks beside, and in `full` puts them on disk: one sync a file, or one for many.
+fn write_all(kept: &Kept, texts: &[String], ids: &[TaskId], full: bool) -> Result<Vec<String>> {
+    let mut names = Vec::with_capacity(texts.len());
+    for (text, id) in texts.iter().zip(ids) {
         let name = Kept::prepared(&turn::fresh(), id);
-        let written = with_id(&draft.text, id).and_then(|text| kept.dir.write_new(&name, text.as_bytes(), 0o666));
-        let synced = written.and_then(|file| if full && sound.len() < MANY { disk::sync_file(&file, &kept.dir.join(&name)) } else { Ok(()) });
+        let written = kept.dir.write_new(&name, text.as_bytes(), 0o666);
+        let synced = written.and_then(|file| if full && texts.len() < MANY { disk::sync_file(&file, &kept.dir.join(&name)) } else { Ok(()) });
         names.push(name);
-        if let Err(e) = synced {
-            // All or none: what was written so far goes too.
-            names.iter().for_each(|name| drop(kept.dir.remove(name)));
-            return Err(e);
+        match synced {
+            Ok(()) => {}
+            // The generation was closed and is gone: what is missing is written under the lock.
+            Err(e) if is_gone(&e) => {}
+            Err(e) => {
+                // All or none: what was written so far goes too.
+                names.iter().for_each(|name| drop(kept.dir.remove(name)));
+                return Err(e);
+            }
         }
         crash::point("add.written");
     }
-    if full && sound.len() >= MANY {
+    if full && texts.len() >= MANY {
         kept.dir.sync_filesystem()?;
     }
     Ok(names)
+}
+
+fn is_gone(error: &Error) -> bool {
+    error.io_kind() == Some(std::io::ErrorKind::NotFound)
 }
 
 fn with_id(text: &str, id: &TaskId) -> Result<String> {
@@ -126,66 +158,48 @@ fn with_id(text: &str, id: &TaskId) -> Result<String> {
     Ok(document.pretty())
 }
 
-impl LockedBoard<'_> {
+impl Board {
     /// Gives each draft its id: the one that it names, or the next number above every number ever given.
-    fn reserve(&mut self, sound: &[Sound]) -> Result<Vec<TaskId>> {
-        let dirs = Arc::clone(&self.board.dirs);
-        let ours = dirs.make_ours()?;
-        let named: Vec<(&TaskId, &str)> = sound.iter().filter_map(|draft| Some((draft.id.as_ref()?, draft.origin.as_str()))).collect();
+    fn reserve(&self, sound: &[Sound]) -> Result<Numbers> {
+        let tasks = &self.dirs.tasks;
+        let (archive, written) = match self.dirs.ours() {
+            Some(ours) => (Some(&ours.archive), ours.dir.read(HIGH_WATERMARK)?),
+            None => (None, None),
+        };
         let mut taken = BTreeSet::new();
-        for (id, origin) in named {
-            let exists = dirs.tasks.stat(&id.file_name())?.is_some() || ours.archive.stat(&id.file_name())?.is_some();
-            if exists || !taken.insert(id.clone()) {
-                return Err(Refusal::of(Rule::IdTaken, id, format!("{origin}: there is a task of that id already; leave `id` out to get a fresh one")));
+        for draft in sound {
+            let Some(id) = &draft.id else { continue };
+            let archived = archive.map(|archive| archive.stat(&id.file_name())).transpose()?.flatten();
+            if tasks.stat(&id.file_name())?.or(archived).is_some() || !taken.insert(id.clone()) {
+                let message = format!("{}: there is a task of that id already; leave `id` out to get a fresh one", draft.origin);
+                return Err(Refusal::of(Rule::IdTaken, id, message));
             }
         }
-        let file = ours.dir.open_record(HIGH_WATERMARK, 0o666)?;
-        let path = ours.dir.join(HIGH_WATERMARK);
-        let mut text = [0; 32];
-        let count = disk::read_at(&file, &path, &mut text, 0)?;
-        let written: Option<u64> = std::str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok());
+        let written = written.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok());
         let mut highest = match written {
             Some(highest) => highest,
-            None => highest_number(&dirs.tasks)?.max(highest_number(&ours.archive)?),
+            None => highest_number(tasks, archive)?,
         };
         let mut ids = Vec::with_capacity(sound.len());
         for draft in sound {
             let id = match &draft.id {
                 Some(id) => id.clone(),
-                None => self.next_free(&mut highest, &taken, &dirs.tasks, &ours.archive)?,
+                None => next_free(&mut highest, &taken, tasks, archive)?,
             };
             highest = highest.max(id.number().unwrap_or(0));
             ids.push(id);
         }
-        disk::write_at(&file, &path, format!("{highest:>20}\n").as_bytes(), 0)?;
-        if self.board.durability == Durability::Full {
-            disk::sync_file(&file, &path)?;
-        }
-        Ok(ids)
-    }
-
-    fn next_free(&self, highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: &Dir) -> Result<TaskId> {
-        loop {
-            *highest += 1;
-            let id = TaskId::new(&highest.to_string())?;
-            if taken.contains(&id) {
-                continue;
-            }
-            if tasks.stat(&id.file_name())?.is_none() {
-                return Ok(id);
-            }
-            // Somebody dropped files with numbers of their own: go on above all of them.
-            *highest = highest_number(tasks)?.max(highest_number(archive)?);
-        }
+        Ok(Numbers { ids, highest })
     }
 
     /// Refuses edges to oneself, to what does not exist, and those that would close a cycle.
     fn check_edges(&mut self, sound: &[Sound], ids: &[TaskId]) -> Result<()> {
-        let edges = |task: &Task| !task.blocked_by.is_empty() || !task.blocks.is_empty();
-        if !sound.iter().any(|draft| edges(&draft.task)) {
+        if !sound.iter().any(Sound::has_edges) {
             return Ok(());
         }
-        self.see()?;
+        if !self.seen {
+            self.look()?;
+        }
         let fresh: BTreeSet<&TaskId> = ids.iter().collect();
         for (draft, id) in sound.iter().zip(ids) {
             for other in draft.task.blocked_by.iter().chain(&draft.task.blocks) {
@@ -197,7 +211,7 @@ impl LockedBoard<'_> {
                 }
             }
         }
-        let mut graph: BTreeMap<TaskId, Vec<TaskId>> = self.board.index.waiting_graph();
+        let mut graph: BTreeMap<TaskId, Vec<TaskId>> = self.index.waiting_graph();
         for (draft, id) in sound.iter().zip(ids) {
             graph.entry(id.clone()).or_default().extend(draft.task.blocked_by.iter().cloned());
             for dependant in &draft.task.blocks {
@@ -210,18 +224,59 @@ impl LockedBoard<'_> {
         }
     }
 
+    /// Whether there is a task of that id, on the board or in the archive.
     pub(crate) fn is_known(&self, id: &TaskId) -> bool {
-        let archived = || self.board.dirs.ours().is_some_and(|ours| ours.archive.stat(&id.file_name()).is_ok_and(|stat| stat.is_some()));
-        self.board.index.get(id).is_some() || archived()
+        let archived = || self.dirs.ours().is_some_and(|ours| ours.archive.stat(&id.file_name()).is_ok_and(|stat| stat.is_some()));
+        self.index.get(id).is_some() || archived()
+    }
+}
+
+fn next_free(highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: Option<&Dir>) -> Result<TaskId> {
+    loop {
+        *highest += 1;
+        let id = TaskId::new(&highest.to_string())?;
+        if taken.contains(&id) {
+            continue;
+        }
+        if tasks.stat(&id.file_name())?.is_none() {
+            return Ok(id);
+        }
+        // Somebody dropped files with numbers of their own: go on above all of them.
+        *highest = highest_number(tasks, archive)?;
+    }
+}
+
+impl LockedBoard<'_> {
+    /// Remembers the highest number that was ever given out.
+    fn give_out(&mut self, highest: u64) -> Result<()> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let ours = dirs.make_ours()?;
+        let (file, path) = (ours.dir.open_record(HIGH_WATERMARK, 0o666)?, ours.dir.join(HIGH_WATERMARK));
+        disk::write_at(&file, &path, format!("{highest:>20}\n").as_bytes(), 0)?;
+        match self.board.durability {
+            Durability::Full => disk::sync_file(&file, &path),
+            Durability::Relaxed => Ok(()),
+        }
     }
 
-    /// Puts written drafts on the board under their names.
-    fn publish(&mut self, kept: &Kept, names: &[String], ids: &[TaskId]) -> Result<()> {
-        let dirs = Arc::clone(&self.board.dirs);
+    /// Puts written tasks on the board under their names.
+    fn publish(&mut self, written: &Kept, names: &[String], texts: &[String], ids: &[TaskId]) -> Result<()> {
+        let (dirs, kept) = (Arc::clone(&self.board.dirs), self.kept()?);
         self.names_changed = true;
-        for (name, id) in names.iter().zip(ids) {
-            if !disk::rename_new(&kept.dir, name, &dirs.tasks, &id.file_name())? {
-                let _ = kept.dir.remove(name);
+        for ((name, text), id) in names.iter().zip(texts).zip(ids) {
+            let named = match disk::rename_new(&written.dir, name, &dirs.tasks, &id.file_name()) {
+                // Somebody closed the generation in which it was written, and what lay there is gone.
+                Err(e) if is_gone(&e) => {
+                    let file = kept.dir.write_new(name, text.as_bytes(), 0o666)?;
+                    if self.board.durability() == Durability::Full {
+                        disk::sync_file(&file, &kept.dir.join(name))?;
+                    }
+                    disk::rename_new(&kept.dir, name, &dirs.tasks, &id.file_name())?
+                }
+                other => other?,
+            };
+            if !named {
+                let _ = written.dir.remove(name);
                 return Err(Refusal::of(Rule::IdTaken, id, "somebody put a task of that id there at this moment; add it again"));
             }
             crash::point("add.renamed");
@@ -239,7 +294,8 @@ pub fn print_cycle(cycle: &[TaskId]) -> String {
     cycle.iter().chain(cycle.first()).map(TaskId::as_str).collect::<Vec<_>>().join(" → ")
 }
 
-fn highest_number(dir: &Dir) -> Result<u64> {
-    let ids = dir.names()?.into_iter().filter_map(|(name, _)| TaskId::of_file(&name)?.ok()?.number());
-    Ok(ids.max().unwrap_or(0))
+/// The highest number that a task on the board or in the archive bears.
+fn highest_number(tasks: &Dir, archive: Option<&Dir>) -> Result<u64> {
+    let names = tasks.names()?.into_iter().chain(archive.map(Dir::names).transpose()?.unwrap_or_default());
+    Ok(names.filter_map(|(name, _)| TaskId::of_file(&name)?.ok()?.number()).max().unwrap_or(0))
 }

@@ -41,7 +41,7 @@ impl Process {
     /// The living process of that pid on this host, or `None` where there is none.
     pub fn of(pid: u32) -> Option<Process> {
         match seen(pid) {
-            Seen::Runs { start } => Some(here(pid, start)),
+            Seen::Runs { start, .. } => Some(here(pid, start)),
             Seen::Gone => None,
             Seen::CannotSay => Some(here(pid, 0)),
         }
@@ -57,10 +57,15 @@ impl Process {
             return Liveness::Unknown;
         }
         match seen(self.pid) {
-            Seen::Runs { start } if start == self.start || self.start == 0 => Liveness::Alive,
+            Seen::Runs { start, .. } if start == self.start || self.start == 0 => Liveness::Alive,
             Seen::Runs { .. } | Seen::Gone => Liveness::Dead,
             Seen::CannotSay => Liveness::Unknown,
         }
+    }
+
+    /// Whether it is stopped (SIGSTOP, a debugger): it lives, and does nothing.
+    pub fn is_stopped(&self) -> bool {
+        self.liveness() == Liveness::Alive && matches!(seen(self.pid), Seen::Runs { stopped: true, .. })
     }
 
     /// Whether it runs (or ran) under the same kernel as this process: then file locks tell of it.
@@ -118,14 +123,14 @@ fn pid_namespace() -> u64 {
 }
 
 enum Seen {
-    Runs { start: u64 },
+    Runs { start: u64, stopped: bool },
     Gone,
     CannotSay,
 }
 
 fn start_ticks(pid: u32) -> Option<u64> {
     match seen(pid) {
-        Seen::Runs { start } => Some(start),
+        Seen::Runs { start, .. } => Some(start),
         _ => None,
     }
 }
@@ -135,7 +140,7 @@ fn seen(pid: u32) -> Seen {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => match parse_stat(&stat) {
             Some(('Z' | 'X' | 'x', _)) => Seen::Gone,
-            Some((_, start)) => Seen::Runs { start },
+            Some((state, start)) => Seen::Runs { start, stopped: matches!(state, 'T' | 't') },
             None => Seen::CannotSay,
         },
         Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound) || e.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
@@ -154,7 +159,7 @@ fn seen(pid: u32) -> Seen {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Seen::Gone };
     match rustix::process::test_kill_process(pid) {
         Err(rustix::io::Errno::SRCH) => Seen::Gone,
-        _ => Seen::Runs { start: 0 },
+        _ => Seen::Runs { start: 0, stopped: false },
     }
 }
 

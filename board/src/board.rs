@@ -14,7 +14,7 @@ use crate::clock;
 use crate::disk::{self, Dir, Stamp};
 use crate::document::{Document, Problem};
 use crate::error::{Error, Refusal, Result, Rule};
-use crate::index::{Entry, Index, State};
+use crate::index::{Entry, Index};
 use crate::journal::{self, Journal, Line, Op, Tail};
 use crate::kept::Kept;
 use crate::lock::{LockFile, Mode};
@@ -40,6 +40,16 @@ pub enum Durability {
     Full,
     /// A power cut may cost the progress of the last seconds, never a task.
     Relaxed,
+}
+
+impl Durability {
+    /// The word in `board.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Durability::Full => "full",
+            Durability::Relaxed => "relaxed",
+        }
+    }
 }
 
 /// `board.json`.
@@ -111,6 +121,8 @@ pub struct Board {
     pub(crate) max_lost: usize,
     /// Whether the whole directory has been seen once.
     pub(crate) seen: bool,
+    /// The directory's stamp when its names were last listed: while it stays, no name came or went.
+    listed: Option<Stamp>,
     /// Whether tasks that another boot left torn have been looked for.
     pub(crate) recovered: bool,
     /// Tasks of which a file was read that no longer says what a living teammate holds.
@@ -134,6 +146,7 @@ impl Board {
         let tasks = project.join(TASKS);
         Dir::make(&tasks, 0o777)?;
         let mut board = Board::open(Place::at(&tasks, surroundings)?)?;
+        board.check_format()?;
         let ours = board.dirs.make_ours()?;
         let head = Head { format: FORMAT, durability };
         let text = serde_json::to_vec(&head).map_err(|e| Error::io("write", ours.dir.join(HEAD), std::io::Error::from(e)))?;
@@ -158,6 +171,7 @@ impl Board {
             durability,
             max_lost: MAX_LOST,
             seen: false,
+            listed: None,
             recovered: false,
             suspects: BTreeMap::new(),
             threads: 1,
@@ -211,6 +225,12 @@ impl Board {
 
     /// Applies the journal's new lines. `false`: they do not lead on from what was seen.
     pub(crate) fn follow_journal(&mut self, locked: bool) -> Result<bool> {
+        if let (false, Some(journal), Some(ours)) = (locked, &self.journal, self.dirs.ours())
+            && !journal.stands(&ours.dir)?
+        {
+            // Somebody deleted or cut it: what it told meanwhile is to be seen in the files.
+            (self.journal, self.seen) = (None, false);
+        }
         if self.journal.is_none() {
             let Some(ours) = self.dirs.ours() else { return Ok(self.seen) };
             // A journal that has appeared may tell of what nobody saw here.
@@ -316,24 +336,18 @@ impl Board {
         {
             self.journal = Journal::open(&ours.dir)?;
         }
-        let listed = scan::list(&self.dirs.tasks)?;
-        let mut changed = Vec::new();
-        for id in &listed.ids {
-            let known = self.index.get(id).filter(|entry| !all && !entry.doubtful && !matches!(entry.state, State::Unsettled(_)));
-            let same = match known {
-                Some(entry) => self.dirs.tasks.stat(&id.file_name()).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp),
-                None => false,
-            };
-            if !same {
-                changed.push(id.clone());
-            }
+        let stamp = scan::names_stamp(&self.dirs.tasks, self.dirs.coarse)?;
+        let mut changed = match all {
+            true => self.index.entries().map(|(id, _)| id.clone()).collect(),
+            false => scan::changed(&self.dirs.tasks, &self.index),
+        };
+        if stamp.is_none() || stamp != self.listed {
+            let listed = scan::list(&self.dirs.tasks)?;
+            changed.extend(listed.ids.into_iter().filter(|id| self.index.get(id).is_none()));
+            changed.sort();
+            self.index.set_nameless(listed.nameless);
+            self.listed = stamp;
         }
-        let mut gone = Vec::new();
-        if self.index.entries().count() + changed.len() > listed.ids.len() {
-            let present: std::collections::HashSet<&TaskId> = listed.ids.iter().collect();
-            gone.extend(self.index.entries().map(|(id, _)| id).filter(|id| !present.contains(id)).cloned());
-        }
-        changed.sort();
         let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads, digest);
         let (mut told, mut digests) = (Vec::new(), Vec::new());
         for (id, read) in changed.into_iter().zip(read) {
@@ -355,11 +369,6 @@ impl Board {
                 told.push(id);
             }
         }
-        for id in gone {
-            self.take_out(&id);
-            told.push(id);
-        }
-        self.index.set_nameless(listed.nameless);
         if !self.seen {
             self.suspect_overwritten()?;
             self.seen = true;
@@ -393,17 +402,18 @@ impl Board {
         if unknown.is_empty() {
             return;
         }
-        let Some(ours) = self.dirs.ours() else { return };
         for id in unknown {
-            let bytes = ours.archive.read(&id.file_name()).ok().flatten();
-            let completed = bytes.and_then(|bytes| {
-                let document = Document::parse(&bytes).ok()?;
-                Some(Task::read(&id, &document).ok()?.status == Status::Completed)
-            });
-            if let Some(completed) = completed {
-                self.index.set_archived(id, completed);
+            if let Some((_, task)) = self.read_archived(&id) {
+                self.index.set_archived(id, task.status == Status::Completed);
             }
         }
+    }
+
+    /// An archived task's file: its bytes, and the task. `None`: none of that id was archived.
+    pub fn read_archived(&self, id: &TaskId) -> Option<(Vec<u8>, Task)> {
+        let bytes = self.dirs.ours()?.archive.read(&id.file_name()).ok()??;
+        let task = Document::parse(&bytes).and_then(|document| Task::read(id, &document)).ok()?;
+        Some((bytes, task))
     }
 
     /// Sees the files that events named. `moved`: the file was put there whole, so that an unchanged stamp says
@@ -438,7 +448,7 @@ impl Board {
         self.look()?;
         let changed = self.sweep()?;
         disk::write_at(lock.file(), lock.path(), format!("{now:>31}\n").as_bytes(), 0)?;
-        if !changed.is_empty() && self.journal.is_some() {
+        if !changed.is_empty() {
             let mut locked = self.lock(Duration::from_secs(2))?;
             changed.iter().for_each(|id| locked.tell_changed(id));
             locked.unlock()?.settle()?;
@@ -548,7 +558,7 @@ impl Board {
     }
 
     /// Refuses a board that a newer crewboard wrote.
-    pub(crate) fn check_format(&self) -> Result<()> {
+    pub fn check_format(&self) -> Result<()> {
         match read_head(&self.dirs)? {
             Some(head) if head.format > FORMAT => {
                 let path = self.dirs.tasks.join(OURS).join(HEAD);

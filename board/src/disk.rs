@@ -10,7 +10,7 @@
 //! [`Dir::sync_filesystem`]. The module `kept` says how a board uses them.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,11 @@ impl Dir {
         &self.path
     }
 
+    /// Its own stamp, which changes with its names.
+    pub fn stamp(&self) -> Result<Stamp> {
+        stamp(&self.fd, &self.path)
+    }
+
     /// The path of a name in it, for messages.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
@@ -157,8 +162,7 @@ impl Dir {
             return Err(fail(io::Error::other("it is no regular file")));
         }
         let stamp = stamp_of(&stat);
-        bytes.reserve(usize::try_from(stamp.size).unwrap_or(0) + 1);
-        File::from(fd).read_to_end(bytes).map_err(fail)?;
+        read_whole(&fd, usize::try_from(stamp.size).unwrap_or(0), bytes).map_err(|e| fail(e.into()))?;
         Ok(stamp)
     }
 
@@ -219,7 +223,8 @@ impl Dir {
         Dir::make(&self.join(name), 0o777)
     }
 
-    /// Removes a directory in it with the files inside (no directories below that).
+    /// Removes a directory in it with the files inside (no directories below that). One into which somebody writes
+    /// at this moment stays.
     pub fn remove_dir(&self, name: &str) -> Result<()> {
         let inside = match Dir::open(&self.join(name)) {
             Ok(dir) => dir,
@@ -236,7 +241,7 @@ impl Dir {
                 note!(RemoveDir(self.join(name)));
                 Ok(())
             }
-            Err(Errno::NOENT) => Ok(()),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             Err(e) => Err(Error::io("remove the directory", self.join(name), e)),
         }
     }
@@ -280,6 +285,22 @@ impl Dir {
         sync_filesystem(&self.fd).map_err(|e| Error::io("sync the filesystem of", &self.path, e))?;
         note!(SyncAll);
         Ok(())
+    }
+}
+
+/// Reads a regular file to its end. Std's reading asks for the size and the place once more, and reads once more to
+/// see the end: of a small file that is half of all calls.
+fn read_whole(fd: &OwnedFd, size: usize, bytes: &mut Vec<u8>) -> Result<(), Errno> {
+    bytes.reserve(size + 1);
+    loop {
+        let room = bytes.capacity() - bytes.len();
+        match rustix::io::read(fd, rustix::buffer::spare_capacity(bytes)) {
+            // Less than there was room for, and all that there was: a regular file has no more.
+            Ok(count) if count == 0 || (count < room && bytes.len() >= size) => return Ok(()),
+            Ok(_) => bytes.reserve(bytes.len().max(64)),
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
     }
 }
 

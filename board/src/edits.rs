@@ -1,8 +1,12 @@
-//! What people change of tasks that no turn holds: all under the lock, each with its rule.
+//! What people change of tasks that no turn holds: each as a pure change of a document with its rule, and under the
+//! lock.
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::add::print_cycle;
+use crate::board::Board;
 use crate::disk;
 use crate::document::Document;
 use crate::error::{Error, Refusal, Result, Rule};
@@ -17,6 +21,94 @@ use crate::transition;
 /// Keys that only transitions write.
 const NOT_EDITED: [&str; 9] = ["id", "status", "claim", "parked", "attempts", "result", "created", "updated", "retriedAfter"];
 
+/// Sets keys (`None`: takes them out) that are a person's to set.
+pub fn edit(document: &mut Document<'_>, task: &Task, keys: &[(String, Option<String>)], now: Timestamp) -> Result<()> {
+    if let Some((key, _)) = keys.iter().find(|(key, _)| NOT_EDITED.contains(&key.as_str())) {
+        let message = format!("`{key}` is not edited: the transitions write it (`crew retry`, `reopen`, `cancel`, …)");
+        return Err(Refusal::of(Rule::BadValue, &task.id, message));
+    }
+    if keys.iter().any(|(key, _)| matches!(key.as_str(), "blockedBy" | "dependsOn" | "blocks")) {
+        return Err(Refusal::of(Rule::BadValue, &task.id, "edges are set with `crew block` and `crew unblock`"));
+    }
+    for (key, value) in keys {
+        match value {
+            Some(value) => document.set_raw(key, value.clone()),
+            None => document.remove(key),
+        }
+    }
+    transition::touch(document, task, now);
+    // What is set must be a task again.
+    let text = document.pretty();
+    let sound = Document::parse(text.as_bytes()).and_then(|document| Task::read(&task.id, &document));
+    sound.map(drop).map_err(|problem| Refusal::of(Rule::BadValue, &task.id, problem.reason))
+}
+
+/// Lets a task wait for others. That they exist and that no cycle is closed is [`Board::check_block`]'s to say.
+pub fn block(document: &mut Document<'_>, task: &Task, on: &[TaskId], now: Timestamp) -> Result<()> {
+    if task.status != Status::Pending {
+        return Err(Refusal::of(Rule::IllegalTransition, &task.id, format!("it is {}, so it cannot be blocked", task.status)));
+    }
+    set_edges(document, task, |edges| edges.extend(on.iter().filter(|blocker| !task.blocked_by.contains(blocker)).cloned()));
+    transition::touch(document, task, now);
+    Ok(())
+}
+
+/// Lets a task wait no longer for others; with none named, for nobody.
+pub fn unblock(document: &mut Document<'_>, task: &Task, from: &[TaskId], now: Timestamp) -> Result<()> {
+    if let Some(other) = from.iter().find(|blocker| !task.blocked_by.contains(blocker)) {
+        return Err(Refusal::of(Rule::UnknownId, &task.id, format!("it does not wait for {other}")));
+    }
+    set_edges(document, task, |edges| edges.retain(|blocker| !from.is_empty() && !from.contains(blocker)));
+    transition::touch(document, task, now);
+    Ok(())
+}
+
+impl Board {
+    /// Refuses edges to oneself, to what does not exist, and those that would close a cycle.
+    pub fn check_block(&self, id: &TaskId, on: &[TaskId]) -> Result<()> {
+        let graph = self.index().waiting_graph();
+        for blocker in on {
+            if blocker == id {
+                return Err(Refusal::of(Rule::SelfEdge, id, "it cannot wait for itself"));
+            }
+            if !self.is_known(blocker) {
+                return Err(Refusal::of(Rule::UnknownId, id, format!("there is no task {blocker} to wait for")));
+            }
+            if let Some(way) = graph::would_close(id, blocker, |id| graph.get(id).cloned().unwrap_or_default()) {
+                return Err(Refusal::of(Rule::Cycle, id, format!("these tasks would wait for each other: {}", print_cycle(&way))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The unfinished tasks that wait for this one.
+    pub fn waiting_for(&self, id: &TaskId) -> Vec<TaskId> {
+        let index = self.index();
+        let unfinished = |dependant: &&TaskId| {
+            let facts = index.get(dependant).and_then(Entry::facts);
+            facts.is_some_and(|facts| !matches!(facts.status, Phase::Completed | Phase::Cancelled))
+        };
+        let mut waiting: Vec<TaskId> = index.dependants(id).iter().filter(unfinished).cloned().collect();
+        waiting.sort();
+        waiting.dedup();
+        waiting
+    }
+
+    /// Whether a task may be archived: completed, or cancelled with nobody waiting for it.
+    pub fn check_archive(&self, id: &TaskId) -> Result<()> {
+        let (_, task) = self.read_task(id)?;
+        if !matches!(task.status, Status::Completed | Status::Cancelled) {
+            return Err(Refusal::of(Rule::IllegalTransition, id, format!("it is {}; only completed and cancelled tasks are archived", task.status)));
+        }
+        let waiting = self.waiting_for(id);
+        if task.status == Status::Cancelled && !waiting.is_empty() {
+            let list: Vec<&str> = waiting.iter().map(TaskId::as_str).collect();
+            return Err(Refusal::of(Rule::Blocked, id, format!("tasks still wait for it: {}; `crew unblock` them first", list.join(", "))));
+        }
+        Ok(())
+    }
+}
+
 impl LockedBoard<'_> {
     /// `failed → pending`.
     pub fn retry(&mut self, id: &TaskId) -> Result<()> {
@@ -29,7 +121,7 @@ impl LockedBoard<'_> {
         self.see()?;
         let at = self.moment();
         self.change(id, &|document, task| transition::cancel(document, task, at))?;
-        Ok(self.waiting_for(id))
+        Ok(self.board.waiting_for(id))
     }
 
     /// `cancelled → pending`; with a reason `completed → pending`.
@@ -46,53 +138,16 @@ impl LockedBoard<'_> {
 
     /// Sets keys (`None`: takes them out) that are a person's to set.
     pub fn edit(&mut self, id: &TaskId, keys: &[(String, Option<String>)]) -> Result<()> {
-        if let Some((key, _)) = keys.iter().find(|(key, _)| NOT_EDITED.contains(&key.as_str())) {
-            return Err(Refusal::of(Rule::BadValue, id, format!("`{key}` is not edited: the transitions write it (`crew retry`, `reopen`, `cancel`, …)")));
-        }
-        let edges = keys.iter().any(|(key, _)| matches!(key.as_str(), "blockedBy" | "dependsOn" | "blocks"));
-        if edges {
-            return Err(Refusal::of(Rule::BadValue, id, "edges are set with `crew block` and `crew unblock`"));
-        }
         let now = self.moment().now;
-        self.change(id, &|document, task| {
-            for (key, value) in keys {
-                match value {
-                    Some(value) => document.set_raw(key, value.clone()),
-                    None => document.remove(key),
-                }
-            }
-            transition::touch(document, task, now);
-            // What is set must be a task again.
-            let text = document.pretty();
-            let sound = Document::parse(text.as_bytes()).and_then(|document| Task::read(id, &document));
-            sound.map(drop).map_err(|problem| Refusal::of(Rule::BadValue, id, problem.reason))
-        })
+        self.change(id, &|document, task| edit(document, task, keys, now))
     }
 
     /// Lets a task wait for others.
     pub fn block(&mut self, id: &TaskId, on: &[TaskId]) -> Result<()> {
         self.see()?;
-        for blocker in on {
-            if blocker == id {
-                return Err(Refusal::of(Rule::SelfEdge, id, "it cannot wait for itself"));
-            }
-            if !self.is_known(blocker) {
-                return Err(Refusal::of(Rule::UnknownId, id, format!("there is no task {blocker} to wait for")));
-            }
-            let graph = self.board.index.waiting_graph();
-            if let Some(way) = graph::would_close(id, blocker, |id| graph.get(id).cloned().unwrap_or_default()) {
-                return Err(Refusal::of(Rule::Cycle, id, format!("these tasks would wait for each other: {}", print_cycle(&way))));
-            }
-        }
+        self.board.check_block(id, on)?;
         let now = self.moment().now;
-        self.change(id, &|document, task| {
-            if task.status != Status::Pending {
-                return Err(Refusal::of(Rule::IllegalTransition, id, format!("it is {}, so it cannot be blocked", task.status)));
-            }
-            set_edges(document, task, |edges| edges.extend(on.iter().filter(|blocker| !task.blocked_by.contains(blocker)).cloned()));
-            transition::touch(document, task, now);
-            Ok(())
-        })?;
+        self.change(id, &|document, task| block(document, task, on, now))?;
         self.tidy();
         Ok(())
     }
@@ -101,42 +156,14 @@ impl LockedBoard<'_> {
     pub fn unblock(&mut self, id: &TaskId, from: &[TaskId]) -> Result<()> {
         self.see()?;
         let now = self.moment().now;
-        self.change(id, &|document, task| {
-            if let Some(other) = from.iter().find(|blocker| !task.blocked_by.contains(blocker)) {
-                return Err(Refusal::of(Rule::UnknownId, id, format!("it does not wait for {other}")));
-            }
-            set_edges(document, task, |edges| edges.retain(|blocker| !from.is_empty() && !from.contains(blocker)));
-            transition::touch(document, task, now);
-            Ok(())
-        })
-    }
-
-    /// The unfinished tasks that wait for this one.
-    pub fn waiting_for(&self, id: &TaskId) -> Vec<TaskId> {
-        let index = &self.board.index;
-        let unfinished = |dependant: &&TaskId| {
-            let facts = index.get(dependant).and_then(Entry::facts);
-            facts.is_some_and(|facts| !matches!(facts.status, Phase::Completed | Phase::Cancelled))
-        };
-        let mut waiting: Vec<TaskId> = index.dependants(id).iter().filter(unfinished).cloned().collect();
-        waiting.sort();
-        waiting.dedup();
-        waiting
+        self.change(id, &|document, task| unblock(document, task, from, now))
     }
 
     /// Moves finished tasks (completed or cancelled) out of the way, into `.board/archive/`.
     pub fn archive(&mut self, id: &TaskId) -> Result<()> {
         self.see()?;
+        self.board.check_archive(id)?;
         let dirs = Arc::clone(&self.board.dirs);
-        let (_, task) = self.board.read_task(id)?;
-        if !matches!(task.status, Status::Completed | Status::Cancelled) {
-            return Err(Refusal::of(Rule::IllegalTransition, id, format!("it is {}; only completed and cancelled tasks are archived", task.status)));
-        }
-        let waiting = self.waiting_for(id);
-        if task.status == Status::Cancelled && !waiting.is_empty() {
-            let list: Vec<&str> = waiting.iter().map(TaskId::as_str).collect();
-            return Err(Refusal::of(Rule::Blocked, id, format!("tasks still wait for it: {}; `crew unblock` them first", list.join(", "))));
-        }
         let archive = &dirs.make_ours()?.archive;
         self.names_changed = true;
         match disk::rename_new(&dirs.tasks, &id.file_name(), archive, &id.file_name())? {

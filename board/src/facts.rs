@@ -97,6 +97,11 @@ impl Facts {
         }
     }
 
+    /// Whether nothing is left to be done of it.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.status, Phase::Completed | Phase::Cancelled | Phase::Failed)
+    }
+
     /// Ids that this task stands in the way of, by its own `blocks`.
     pub fn blocks(&self) -> &[TaskId] {
         self.rare.as_ref().map_or(&[], |rare| &rare.blocks)

@@ -13,6 +13,7 @@ use crate::disk::Stamp;
 use crate::document::Problem;
 use crate::facts::{Facts, Phase};
 use crate::ready::{self, Blocker, Claimant, NotReady};
+use crate::task::Parked;
 use crate::task_id::TaskId;
 
 /// A task's file as it was last seen.
@@ -59,11 +60,15 @@ pub struct Index {
     blocked_from: HashMap<TaskId, Vec<TaskId>>,
     open: BTreeSet<(Reverse<i64>, TaskId)>,
     in_progress: BTreeSet<TaskId>,
+    /// Parked tasks that wait for a time, by that time.
+    timed: BTreeSet<(Timestamp, TaskId)>,
     untidy: BTreeSet<TaskId>,
     /// Turns that began and that nobody said have ended.
     turns: BTreeMap<TaskId, (String, String)>,
     /// Completed tasks that were archived and that some task still names.
     archived: BTreeMap<TaskId, bool>,
+    /// Ids that some task named when there was no file of theirs: a few to ask about, where all edges are many.
+    unknown: BTreeSet<TaskId>,
     version: u64,
 }
 
@@ -178,12 +183,13 @@ impl Index {
 
     /// Ids that tasks name and of which there is no file: whether they were archived is to be looked up.
     pub(crate) fn unknown_blockers(&self) -> Vec<TaskId> {
-        let named = self.dependants.keys().chain(self.blocked_from.keys());
-        named.filter(|id| !self.entries.contains_key(*id) && !self.archived.contains_key(*id)).cloned().collect()
+        let named = |id: &&TaskId| self.dependants.contains_key(*id) || self.blocked_from.contains_key(*id);
+        self.unknown.iter().filter(named).cloned().collect()
     }
 
     /// Says whether an absent id is that of a completed task in the archive.
     pub(crate) fn set_archived(&mut self, id: TaskId, completed: bool) {
+        self.unknown.remove(&id);
         self.archived.insert(id.clone(), completed);
         self.refresh_dependants(&id);
     }
@@ -201,6 +207,8 @@ impl Index {
         let was_completed = self.is_completed(id);
         self.unlink(id);
         if let State::Task(facts) = &entry.state {
+            let named = facts.blocked_by.iter().chain(facts.blocks());
+            self.unknown.extend(named.filter(|other| !self.entries.contains_key(*other) && !self.archived.contains_key(*other)).cloned());
             for blocker in &facts.blocked_by {
                 self.dependants.entry(blocker.clone()).or_default().push(id.clone());
             }
@@ -210,10 +218,12 @@ impl Index {
             }
             if facts.status == Phase::InProgress {
                 self.in_progress.insert(id.clone());
+                self.timed.extend(waits_until(facts).map(|until| (until, id.clone())));
             }
         }
         let further: Vec<TaskId> = entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default();
         let appeared = self.entries.insert(id.clone(), entry).is_none();
+        self.unknown.remove(id);
         self.refresh(id);
         further.iter().for_each(|dependant| self.refresh(dependant));
         if appeared || was_completed != self.is_completed(id) {
@@ -227,6 +237,9 @@ impl Index {
         let State::Task(facts) = &mut entry.state else { return };
         facts.status = Phase::InProgress;
         facts.owner = Some(by.into());
+        if let Some(until) = waits_until(facts) {
+            self.timed.remove(&(until, id.clone()));
+        }
         let rare = facts.rare.get_or_insert_default();
         rare.turn = Some((turn.to_owned(), by.to_owned()));
         rare.parked = None;
@@ -244,6 +257,9 @@ impl Index {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let State::Task(facts) = &mut entry.state else { return };
         facts.status = Phase::Completed;
+        if let Some(until) = waits_until(facts) {
+            self.timed.remove(&(until, id.clone()));
+        }
         if let Some(rare) = &mut facts.rare {
             (rare.turn, rare.parked) = (None, None);
         }
@@ -263,6 +279,9 @@ impl Index {
         if let Some(entry) = self.entries.remove(id) {
             self.version += 1;
             self.archived.remove(id);
+            if self.dependants.contains_key(id) || self.blocked_from.contains_key(id) {
+                self.unknown.insert(id.clone());
+            }
             entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default().iter().for_each(|dependant| self.refresh(dependant));
             self.refresh_dependants(id);
         }
@@ -277,6 +296,9 @@ impl Index {
     fn unlink(&mut self, id: &TaskId) {
         let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
         let (priority, blocked_by, blocks) = (facts.priority, facts.blocked_by.clone(), facts.blocks().to_vec());
+        if let Some(until) = waits_until(facts) {
+            self.timed.remove(&(until, id.clone()));
+        }
         self.open.remove(&(Reverse(priority), id.clone()));
         self.in_progress.remove(id);
         self.untidy.remove(id);
@@ -325,10 +347,17 @@ impl Index {
         Some(own.chain(added).cloned().collect())
     }
 
-    /// Parked tasks whose time has come.
+    /// Parked tasks whose time has come, the longest due first.
     pub fn due(&self, now: Timestamp) -> Vec<TaskId> {
-        let parked = |id: &&TaskId| self.entries.get(*id).and_then(Entry::facts).is_some_and(|facts| ready::is_due(facts, now));
-        self.in_progress.iter().filter(parked).cloned().collect()
+        self.timed.iter().take_while(|(until, _)| *until <= now).map(|(_, id)| id.clone()).collect()
+    }
+}
+
+/// The time that a parked task waits for.
+fn waits_until(facts: &Facts) -> Option<Timestamp> {
+    match facts.parked() {
+        Some(Parked::Until { until, .. }) => *until,
+        _ => None,
     }
 }
 

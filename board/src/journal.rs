@@ -89,6 +89,9 @@ pub(crate) enum Tail {
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
+    inode: u64,
+    /// Whether the file is open for writing too: who only looked opened it for reading.
+    writable: bool,
     raw_header: [u8; HEADER],
     pub(crate) header: Header,
     read_to: u64,
@@ -98,7 +101,7 @@ impl Journal {
     /// Opens the journal and stands at its end. `None`: there is none that can be read yet.
     pub(crate) fn open(ours: &Dir) -> Result<Option<Journal>> {
         match ours.open_file(NAME)? {
-            Some(file) => Journal::stand_at_end(file, ours.join(NAME)),
+            Some(file) => Journal::stand_at_end(file, ours.join(NAME), false),
             None => Ok(None),
         }
     }
@@ -107,25 +110,26 @@ impl Journal {
     pub(crate) fn open_for_writing(ours: &Dir, boot: &str, now: Timestamp) -> Result<Journal> {
         let path = ours.join(NAME);
         let file = ours.open_record(NAME, 0o666)?;
-        match Journal::stand_at_end(file.try_clone().map_err(|e| crate::Error::io("open", &path, e))?, path.clone())? {
+        let inode = disk::stamp(&file, &path)?.inode;
+        match Journal::stand_at_end(file.try_clone().map_err(|e| crate::Error::io("open", &path, e))?, path.clone(), true)? {
             Some(journal) if journal.header.boot == boot => Ok(journal),
             earlier => {
                 // A journal that somebody deleted must not begin with a generation that some process has seen.
                 let journal = earlier.map_or_else(|| u64::try_from(now.as_second()).unwrap_or(1), |earlier| earlier.header.journal);
                 let header = Header { journal, boot: boot.to_owned(), kept: 0, kept_since: 0 };
-                let mut journal = Journal { file, path, raw_header: [0; HEADER], header, read_to: 0 };
+                let mut journal = Journal { file, path, inode, writable: true, raw_header: [0; HEADER], header, read_to: 0 };
                 journal.begin_anew()?;
                 Ok(journal)
             }
         }
     }
 
-    fn stand_at_end(file: File, path: PathBuf) -> Result<Option<Journal>> {
+    fn stand_at_end(file: File, path: PathBuf, writable: bool) -> Result<Option<Journal>> {
         let mut raw_header = [0; HEADER];
         disk::read_at(&file, &path, &mut raw_header, 0)?;
         let Some(header) = parse_header(&raw_header) else { return Ok(None) };
-        let size = disk::stamp(&file, &path)?.size;
-        let mut journal = Journal { file, path, raw_header, header, read_to: size };
+        let Stamp { size, inode, .. } = disk::stamp(&file, &path)?;
+        let mut journal = Journal { file, path, inode, writable, raw_header, header, read_to: size };
         // A torn last line is not passed over: what follows it would be read from its middle.
         let mut last = [0];
         while journal.read_to > HEADER as u64 && disk::read_at(&journal.file, &journal.path, &mut last, journal.read_to - 1)? == 1 && last != *b"\n" {
@@ -140,7 +144,12 @@ impl Journal {
         let mut raw = [0; HEADER];
         disk::read_at(&self.file, &self.path, &mut raw, 0)?;
         if raw != self.raw_header {
-            let Some(header) = parse_header(&raw) else { return Ok(Tail::Lost) };
+            let Some(header) = parse_header(&raw) else {
+                if locked {
+                    self.begin_anew()?;
+                }
+                return Ok(Tail::Lost);
+            };
             let same = header.journal == self.header.journal && header.boot == self.header.boot;
             self.raw_header = raw;
             self.header = header;
@@ -166,6 +175,21 @@ impl Journal {
             return Ok(Tail::Lost);
         }
         Ok(Tail::Lines)
+    }
+
+    /// Whether the open file still bears the journal's name, and nobody has cut it.
+    pub(crate) fn stands(&self, ours: &Dir) -> Result<bool> {
+        Ok(ours.stat(NAME)?.is_some_and(|(_, named)| named.inode == self.inode && named.size >= self.read_to))
+    }
+
+    /// Opens a journal for writing that was read so far. `false`: another file bears its name by now.
+    pub(crate) fn be_writable(&mut self, ours: &Dir) -> Result<bool> {
+        if !self.writable {
+            let file = ours.open_record(NAME, 0o666)?;
+            self.writable = disk::stamp(&file, &self.path)?.inode == self.inode;
+            self.file = file;
+        }
+        Ok(self.writable)
     }
 
     /// Whether it was begun in that boot.
@@ -201,7 +225,8 @@ impl Journal {
         self.write_header()
     }
 
-    fn begin_anew(&mut self) -> Result<()> {
+    /// Begins it anew, with another generation. Under the board's lock.
+    pub(crate) fn begin_anew(&mut self) -> Result<()> {
         self.header.journal += 1;
         self.read_to = HEADER as u64;
         // The header first: from then on readers take nothing of the old lines for new ones.

@@ -28,7 +28,7 @@ pub mod crash;
 pub mod disk;
 pub mod document;
 pub mod duration;
-mod edits;
+pub mod edits;
 pub mod error;
 pub mod facts;
 pub mod graph;

@@ -30,6 +30,7 @@ pub struct LockFile {
     file: File,
     path: PathBuf,
     name: String,
+    inode: u64,
 }
 
 /// A held lock; dropped, it is free. The kernel frees it too when the process dies, however it dies.
@@ -41,12 +42,18 @@ pub struct Held {
 impl LockFile {
     /// Opens (or makes) a lock file.
     pub fn open(dir: &Dir, name: &str) -> Result<Arc<LockFile>> {
-        Ok(Arc::new(LockFile { file: dir.open_record(name, 0o666)?, path: dir.join(name), name: name.to_owned() }))
+        LockFile::of(dir.open_record(name, 0o666)?, dir, name)
     }
 
     /// Opens a lock file where it is there.
     pub fn open_existing(dir: &Dir, name: &str) -> Result<Option<Arc<LockFile>>> {
-        Ok(dir.open_file(name)?.map(|file| Arc::new(LockFile { file, path: dir.join(name), name: name.to_owned() })))
+        dir.open_file(name)?.map(|file| LockFile::of(file, dir, name)).transpose()
+    }
+
+    fn of(file: File, dir: &Dir, name: &str) -> Result<Arc<LockFile>> {
+        let path = dir.join(name);
+        let inode = disk::stamp(&file, &path)?.inode;
+        Ok(Arc::new(LockFile { file, path, name: name.to_owned(), inode }))
     }
 
     /// Tries once. `None`: somebody else holds it.
@@ -84,8 +91,7 @@ impl LockFile {
 
     /// Whether the open file is still the one that bears its name (somebody may have removed it).
     pub fn is_current(&self, dir: &Dir) -> Result<bool> {
-        let Some((_, named)) = dir.stat(&self.name)? else { return Ok(false) };
-        Ok(disk::stamp(&self.file, &self.path)?.inode == named.inode)
+        Ok(dir.stat(&self.name)?.is_some_and(|(_, named)| named.inode == self.inode))
     }
 
     /// The open file.

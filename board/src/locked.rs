@@ -1,5 +1,6 @@
 //! The locked board: the only writer of tasks. Every write re-reads its file under the lock first.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +73,7 @@ pub struct Claimed {
 pub struct Prepared {
     kept: Arc<Kept>,
     name: String,
+    file: File,
     base: Vec<u8>,
     status: Status,
 }
@@ -121,7 +123,7 @@ impl Preparer {
         let name = Kept::prepared(&turn::fresh(), id);
         let file = kept.dir.write_new(&name, text.as_bytes(), 0o666).ok()?;
         disk::sync_file(&file, &kept.dir.join(&name)).ok()?;
-        Some(Prepared { kept: Arc::clone(kept), name, base, status })
+        Some(Prepared { kept: Arc::clone(kept), name, file, base, status })
     }
 }
 
@@ -163,8 +165,18 @@ impl<'b> LockedBoard<'b> {
             board.lock = None;
         };
         let boot = &Process::current().boot;
-        if board.journal.as_ref().is_none_or(|journal| !journal.began_in(boot)) {
-            board.journal = Some(Journal::open_for_writing(&ours.dir, boot, clock::now())?);
+        let known = board.journal.is_some();
+        let usable = match &mut board.journal {
+            Some(journal) => journal.began_in(boot) && journal.stands(&ours.dir)? && journal.be_writable(&ours.dir)?,
+            None => false,
+        };
+        if !usable {
+            let mut journal = Journal::open_for_writing(&ours.dir, boot, clock::now())?;
+            if known {
+                // Somebody deleted it or cut it: nobody may read on from where he stood.
+                journal.begin_anew()?;
+            }
+            board.journal = Some(journal);
             board.seen = false;
         }
         board.follow_journal(true)?;
@@ -300,19 +312,21 @@ impl<'b> LockedBoard<'b> {
         let dirs = Arc::clone(&self.board.dirs);
         let file_name = id.file_name();
         let kept = self.kept()?;
-        let (from, name) = match prepared.filter(|prepared| prepared.base == found.bytes) {
-            Some(prepared) => (prepared.kept, prepared.name),
+        // What was prepared in a generation that somebody closed meanwhile may be gone with it.
+        let (from, name, file) = match prepared.filter(|prepared| prepared.base == found.bytes && prepared.kept.number == kept.number) {
+            Some(prepared) => (prepared.kept, prepared.name, prepared.file),
             None => {
-                let text = changed(id, &found.bytes, change)?;
+                let mut document = parse(id, &found.bytes)?;
+                change(&mut document, &found.task)?;
+                let text = document.pretty();
                 let (name, file) = kept.write(self.position(), id, text.as_bytes())?;
                 if durable {
                     disk::sync_file(&file, &kept.dir.join(&name))?;
                 }
-                (kept.clone(), name)
+                (kept.clone(), name, file)
             }
         };
         crash::point("replace.written");
-        let ours = from.dir.stat(&name)?.map(|(_, stamp)| stamp).unwrap_or_default();
         if let Err(e) = disk::exchange(&from.dir, &name, &dirs.tasks, &file_name) {
             let _ = from.dir.remove(&name);
             return Err(match e.io_kind() {
@@ -321,8 +335,10 @@ impl<'b> LockedBoard<'b> {
             });
         }
         crash::point("replace.exchanged");
-        let Some(theirs) = displaced(&from, &name, &found.bytes, found.stamp)? else {
-            return Ok(dirs.tasks.stat(&file_name)?.map(|(_, stamp)| stamp).unwrap_or(ours));
+        // Of our own version, by its descriptor: under its name there may be somebody else's by now.
+        let ours = disk::stamp(&file, dirs.tasks.path())?;
+        let Some(theirs) = displaced(&from, &name, &found.bytes, found.stamp, dirs.coarse)? else {
+            return Ok(ours);
         };
         match changed(id, &theirs, change) {
             Ok(text) => self.replace_own(id, &kept, ours, &text, durable),
@@ -608,16 +624,15 @@ fn changed(id: &TaskId, bytes: &[u8], change: &dyn Fn(&mut Document<'_>, &Task) 
     Ok(document.pretty())
 }
 
-/// Within so long of its last change a file is compared by its bytes: another change may have left the same stamp.
-const DOUBTFUL_NANOS: i128 = 2_000_000_000;
 /// How long an edit in its middle is waited for.
 const EDIT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What an exchange displaced, where that is not the version that was read.
-fn displaced(kept: &Kept, name: &str, base: &[u8], read: Stamp) -> Result<Option<Vec<u8>>> {
+fn displaced(kept: &Kept, name: &str, base: &[u8], read: Stamp, coarse: bool) -> Result<Option<Vec<u8>>> {
     let seen = kept.dir.stat(name)?.map(|(_, stamp)| stamp).unwrap_or_default();
     let same = seen.inode == read.inode && seen.size == read.size && seen.mtime == read.mtime;
-    if same && clock::nanos() - i128::from(read.mtime) > DOUBTFUL_NANOS {
+    // So soon after its last change another one may have left the same stamp: then the bytes decide.
+    if same && clock::nanos() - i128::from(read.mtime) > scan::grain(coarse) {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -7,7 +7,7 @@ use crate::disk::{Dir, Kind, Stamp};
 use crate::document::{Document, Problem};
 use crate::error::Result;
 use crate::facts::Facts;
-use crate::index::{Entry, State};
+use crate::index::{Entry, Index, State};
 use crate::task::Task;
 use crate::task_id::TaskId;
 
@@ -19,6 +19,11 @@ const CLOCK_GRAIN_NANOS: i128 = 20_000_000;
 const COARSE_GRAIN_NANOS: i128 = 2_000_000_000;
 /// From this many files on they are read side by side.
 const MANY: usize = 256;
+
+/// How long after a file's last change another one may leave the same stamp, in nanoseconds.
+pub(crate) fn grain(coarse: bool) -> i128 {
+    if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS }
+}
 
 /// What a name in the directory is.
 pub(crate) struct Listed {
@@ -42,6 +47,26 @@ pub(crate) fn list(tasks: &Dir) -> Result<Listed> {
         }
     }
     Ok(listed)
+}
+
+/// The stamp of the directory itself: while it stays, no name in it has come, gone or been exchanged. `None`: it
+/// changed so lately that another change may leave the same, or stamps are not to be relied on here.
+pub(crate) fn names_stamp(tasks: &Dir, coarse: bool) -> Result<Option<Stamp>> {
+    let stamp = tasks.stamp()?;
+    let settled = (clock::nanos() - i128::from(stamp.ctime)).abs() >= grain(coarse);
+    Ok(Some(stamp).filter(|_| settled && !coarse))
+}
+
+/// The known tasks whose files no longer bear the stamp that was seen, or may have changed all the same.
+pub(crate) fn changed(tasks: &Dir, index: &Index) -> Vec<TaskId> {
+    let mut name = String::new();
+    let mut is_same = |id: &TaskId, entry: &Entry| {
+        name.clear();
+        id.write_file_name(&mut name);
+        let settled = !entry.doubtful && !matches!(entry.state, State::Unsettled(_));
+        settled && tasks.stat(&name).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp)
+    };
+    index.entries().filter(|(id, entry)| !is_same(id, entry)).map(|(id, _)| id.clone()).collect()
 }
 
 /// A file that was read: what the index keeps, and where it is a task, that and what a caller wanted of it.
@@ -85,8 +110,7 @@ pub(crate) fn understand(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool) 
 
 fn understand_with<T>(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool, digest: &impl Fn(&mut Document<'_>, &Task) -> T) -> Read<T> {
     let now = clock::nanos();
-    let grain = if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS };
-    let doubtful = (now - i128::from(stamp.ctime)).abs() < grain;
+    let doubtful = (now - i128::from(stamp.ctime)).abs() < grain(coarse);
     let read = Document::parse(bytes).and_then(|mut document| {
         let task = Task::read(id, &document)?;
         let digest = digest(&mut document, &task);

@@ -26,7 +26,14 @@ impl TaskId {
 
     /// The name of its file in `.tasks/`.
     pub fn file_name(&self) -> String {
-        format!("task_{}.json", self.0)
+        let mut name = String::with_capacity(self.0.len() + 10);
+        self.write_file_name(&mut name);
+        name
+    }
+
+    /// Appends that name to a text.
+    pub(crate) fn write_file_name(&self, text: &mut String) {
+        ["task_", &self.0, ".json"].into_iter().for_each(|part| text.push_str(part));
     }
 
     /// The id that a file name bears, where it is a task's: `task_<id>.json`.

@@ -85,8 +85,15 @@ pub(crate) fn gone(pid: i32) {
     until(|| is_gone(pid));
 }
 
+/// A turn that no other process of tests has, not even a second run of the same ones.
+pub(crate) fn turn(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
 /// The turn that a test which runs [`alone`] is part of.
-pub(crate) const TURN_OF_ALONE: &str = "turn-of-the-test";
+pub(crate) fn turn_of_alone() -> String {
+    std::env::var(crate::environment::TURN).unwrap()
+}
 
 /// Runs the calling test, named in full, in a process of its own: there it returns `true`, here
 /// `false` once that process has succeeded. For what tests of one process would do to each other:
@@ -99,7 +106,7 @@ pub(crate) fn alone(test: &str) -> bool {
     let ran = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
         .env(ALONE, "1")
-        .env(crate::environment::TURN, TURN_OF_ALONE)
+        .env(crate::environment::TURN, turn("alone"))
         .process_group(0)
         .output()
         .unwrap();

@@ -8,10 +8,7 @@
 //! append ([`Spawn::group_record`](crate::process::Spawn::group_record)). So a group is in the record
 //! before its program starts, whenever the teammate dies.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -65,22 +62,8 @@ pub fn parse(record: &[u8], boot: &str) -> Vec<Group> {
     groups
 }
 
-/// Makes the child that `command` starts write itself into `record` before its program starts. If
-/// it cannot, the program does not start.
-pub(crate) fn before_exec(command: &mut Command, record: &File, turn: &str) -> io::Result<()> {
-    let record = record.try_clone()?;
-    let turn = turn.to_owned();
-    let write = move || append_self(&record, turn.as_bytes());
-    // SAFETY: between fork and exec only what is async-signal-safe may happen. `append_self` makes
-    // system calls and computes on its stack: it allocates nothing, frees nothing and takes no lock.
-    unsafe {
-        command.pre_exec(write);
-    }
-    Ok(())
-}
-
-/// Runs in the child: no allocation.
-fn append_self(record: &File, turn: &[u8]) -> io::Result<()> {
+/// Writes this process into a record. For the child, before its program starts: allocates nothing.
+pub(crate) fn append_self(record: BorrowedFd<'_>, turn: &[u8]) -> Result<(), Errno> {
     let mut line = Line { bytes: [0; LONGEST_LINE], length: 0 };
     line.push_number(u64::from(rustix::process::getpid().as_raw_pid().unsigned_abs()))?;
     line.push(b" ")?;
@@ -89,7 +72,7 @@ fn append_self(record: &File, turn: &[u8]) -> io::Result<()> {
     line.push(turn)?;
     line.push(b"\n")?;
     // One call, so that lines of several children do not mix.
-    if rustix::io::write(record, line.written())? == line.length { Ok(()) } else { Err(Errno::NOSPC.into()) }
+    if rustix::io::write(record, line.written())? == line.length { Ok(()) } else { Err(Errno::NOSPC) }
 }
 
 /// Runs in the child: no allocation. 0 where the system does not tell.
@@ -110,14 +93,14 @@ struct Line {
 }
 
 impl Line {
-    fn push(&mut self, text: &[u8]) -> io::Result<()> {
+    fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
         let end = self.length + text.len();
         self.bytes.get_mut(self.length..end).ok_or(Errno::OVERFLOW)?.copy_from_slice(text);
         self.length = end;
         Ok(())
     }
 
-    fn push_number(&mut self, mut number: u64) -> io::Result<()> {
+    fn push_number(&mut self, mut number: u64) -> Result<(), Errno> {
         let mut digits = [0; 20];
         let mut first = digits.len();
         for digit in digits.iter_mut().rev() {
@@ -138,6 +121,9 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd as _;
+
     use super::*;
 
     fn group(leader: i32, start: u64, turn: &str) -> Group {
@@ -177,8 +163,8 @@ mod tests {
         std::fs::write(&path, boot_line("b")).unwrap();
         let record = File::options().append(true).open(&path).unwrap();
         let longest = "x".repeat(LONGEST_TURN);
-        append_self(&record, b"t1").unwrap();
-        append_self(&record, longest.as_bytes()).unwrap();
+        append_self(record.as_fd(), b"t1").unwrap();
+        append_self(record.as_fd(), longest.as_bytes()).unwrap();
 
         let own = i32::try_from(std::process::id()).unwrap();
         let start = proc_fs::stat(own).map_or(0, |stat| stat.start);
@@ -186,7 +172,7 @@ mod tests {
         assert_eq!(groups, [group(own, start, "t1"), group(own, start, &longest)]);
 
         let too_long = "x".repeat(LONGEST_TURN + 42);
-        assert!(append_self(&record, too_long.as_bytes()).is_err());
+        assert!(append_self(record.as_fd(), too_long.as_bytes()).is_err());
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn look(turn: &str, recorded: &[&Group]) -> io::Result<Found> {
 /// Whether the recorded group is still that group, and by which process.
 fn prove(group: &Group, processes: &[Process]) -> Option<Proven> {
     let witness = match processes.iter().find(|process| process.pid == group.leader) {
-        Some(leader) => Some(leader).filter(|leader| group.start != 0 && leader.stat.start == group.start),
+        Some(leader) => Some(leader).filter(|leader| leader.stat.start == group.start),
         None => processes.iter().find(|process| process.carries && process.stat.group == group.leader),
     };
     witness.map(|witness| Proven { leader: group.leader, witness: witness.identity() })
@@ -273,10 +273,11 @@ mod tests {
     use std::ffi::OsString;
     use std::fs::File;
     use std::os::unix::process::CommandExt as _;
+    use std::path::Path;
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::fixture::{Scratch, TURN_OF_ALONE, alone, children, gone, is_gone, run, until};
+    use crate::fixture::{Scratch, alone, children, gone, is_gone, run, turn, turn_of_alone, until};
     use crate::group_record;
     use crate::process::Spawn;
 
@@ -327,16 +328,16 @@ mod tests {
 
     #[test]
     fn nothing_left_is_no_work() {
-        assert_eq!(end("turn-of-nobody", &[], NEVER).unwrap(), Report::default());
+        assert_eq!(end(&turn("turn-of-nobody"), &[], NEVER).unwrap(), Report::default());
     }
 
     #[test]
     fn in_its_session_or_another() {
         let scratch = Scratch::new();
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000 & echo $!; exit 0";
-        let (mut shell, left) = leave(&scratch, Some("in-session"), script);
+        let (mut shell, left) = leave(&scratch, Some(&turn("in-session")), script);
         shell.wait().unwrap();
-        let report = end("in-session", &[], NEVER).unwrap();
+        let report = end(&turn("in-session"), &[], NEVER).unwrap();
         assert_eq!(ended_pids(&report), sorted(left.clone()));
         let named = |leftover: &Leftover| ["sh", "sleep"].contains(&leftover.name.as_str());
         assert!(report.ended.iter().all(|leftover| !leftover.killed && named(leftover)));
@@ -347,10 +348,10 @@ mod tests {
     fn a_daemon_that_forked_twice() {
         let scratch = Scratch::new();
         let script = "(setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" &)' &); exit 0";
-        let (mut shell, left) = leave(&scratch, Some("forked-twice"), script);
+        let (mut shell, left) = leave(&scratch, Some(&turn("forked-twice")), script);
         shell.wait().unwrap();
         // The shells between may not have ended yet.
-        assert!(ended_pids(&end("forked-twice", &[], NEVER).unwrap()).contains(&left[0]));
+        assert!(ended_pids(&end(&turn("forked-twice"), &[], NEVER).unwrap()).contains(&left[0]));
         assert!(is_gone(left[0]));
     }
 
@@ -358,9 +359,9 @@ mod tests {
     fn who_ignores_sigterm_is_killed() {
         let scratch = Scratch::new();
         let script = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & exit 0";
-        let (mut shell, left) = leave(&scratch, Some("ignores"), script);
+        let (mut shell, left) = leave(&scratch, Some(&turn("ignores")), script);
         shell.wait().unwrap();
-        let report = end("ignores", &[], Duration::from_millis(20)).unwrap();
+        let report = end(&turn("ignores"), &[], Duration::from_millis(20)).unwrap();
         assert_eq!(ended_pids(&report), left);
         assert!(report.ended[0].killed);
         assert!(is_gone(left[0]));
@@ -370,10 +371,12 @@ mod tests {
     fn who_is_stopped_is_ended() {
         let scratch = Scratch::new();
         let script = "setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & exit 0";
-        let (mut shell, left) = leave(&scratch, Some("stopped"), script);
+        let (mut shell, left) = leave(&scratch, Some(&turn("stopped")), script);
         shell.wait().unwrap();
         until(|| scratch.is_stopped(left[0]));
-        assert_eq!(ended_pids(&end("stopped", &[], NEVER).unwrap()), left);
+        let report = end(&turn("stopped"), &[], Duration::from_secs(10)).unwrap();
+        assert_eq!(ended_pids(&report), left);
+        assert!(!report.ended[0].killed);
         assert!(is_gone(left[0]));
     }
 
@@ -382,12 +385,12 @@ mod tests {
         let scratch = Scratch::new();
         let script = "setsid sh -c '
             trap \"setsid sleep 1000 & exit\" TERM; echo $$; while :; do sleep 0.01; done' & exit 0";
-        let (mut shell, left) = leave(&scratch, Some("hydra"), script);
+        let (mut shell, left) = leave(&scratch, Some(&turn("hydra")), script);
         shell.wait().unwrap();
         // A shell that has just forked can lose a SIGTERM, so this one may have to be killed.
-        let report = end("hydra", &[], Duration::from_secs(1)).unwrap();
+        let report = end(&turn("hydra"), &[], Duration::from_secs(1)).unwrap();
         assert!(ended_pids(&report).contains(&left[0]), "{report:?}");
-        assert!(look("hydra", &[]).unwrap().processes.is_empty());
+        assert!(look(&turn("hydra"), &[]).unwrap().processes.is_empty());
     }
 
     #[test]
@@ -395,8 +398,8 @@ mod tests {
         let scratch = Scratch::new();
         let script = "env -i sleep 1000 & echo $!; echo $$; wait";
         let (mut shell, left) = leave(&scratch, None, script);
-        assert_eq!(end("recorded", &[], NEVER).unwrap(), Report::default());
-        let report = end("recorded", &[recorded(pid(&shell), "recorded")], NEVER).unwrap();
+        assert_eq!(end(&turn("recorded"), &[], NEVER).unwrap(), Report::default());
+        let report = end(&turn("recorded"), &[recorded(pid(&shell), &turn("recorded"))], NEVER).unwrap();
         assert_eq!(ended_pids(&report), sorted(left.clone()));
         assert!(left.into_iter().all(is_gone));
         shell.wait().unwrap();
@@ -407,10 +410,10 @@ mod tests {
         let scratch = Scratch::new();
         // One member carries the turn and so vouches for the other.
         let script = "sleep 1000 & echo $!; env -i sleep 1000 & echo $!; read line; exit 0";
-        let (mut shell, left) = leave(&scratch, Some("leaderless"), script);
-        let group = recorded(pid(&shell), "leaderless");
+        let (mut shell, left) = leave(&scratch, Some(&turn("leaderless")), script);
+        let group = recorded(pid(&shell), &turn("leaderless"));
         shell.wait().unwrap();
-        let report = end("leaderless", &[group], NEVER).unwrap();
+        let report = end(&turn("leaderless"), &[group], NEVER).unwrap();
         assert_eq!(ended_pids(&report), sorted(left.clone()));
         assert!(left.into_iter().all(is_gone));
     }
@@ -421,7 +424,7 @@ mod tests {
         let script = "env -i sleep 1000 & echo $!; read line; exit 0";
         let (mut shell, left) = leave(&scratch, None, script);
         let leader = pid(&shell);
-        let right = recorded(leader, "no-proof");
+        let right = recorded(leader, &turn("no-proof"));
         let strangers = [
             // The number was given to another process since: the recorded start is not its own.
             Group { start: right.start - 1, ..right.clone() },
@@ -432,14 +435,14 @@ mod tests {
             Group { turn: "another".into(), ..right.clone() },
         ];
         for stranger in strangers {
-            let report = end("no-proof", std::slice::from_ref(&stranger), NEVER).unwrap();
+            let report = end(&turn("no-proof"), std::slice::from_ref(&stranger), NEVER).unwrap();
             assert_eq!(report, Report::default(), "{stranger:?}");
         }
         assert!(!is_gone(leader) && !is_gone(left[0]));
 
         // The leader is gone, and nobody vouches for who is left.
         shell.wait().unwrap();
-        assert_eq!(end("no-proof", &[right], NEVER).unwrap(), Report::default());
+        assert_eq!(end(&turn("no-proof"), &[right], NEVER).unwrap(), Report::default());
         assert!(!is_gone(left[0]));
         scratch.kill(left[0]);
     }
@@ -447,13 +450,14 @@ mod tests {
     #[test]
     fn another_turn_is_another_turn() {
         let scratch = Scratch::new();
-        let (mut shell, left) = leave(&scratch, Some("turn-10"), "sleep 1000 & echo $!");
+        let right = turn("another");
+        let (mut shell, left) = leave(&scratch, Some(&right), "sleep 1000 & echo $!");
         shell.wait().unwrap();
-        for turn in ["turn-1", "turn-100", "urn-10", ""] {
-            assert_eq!(end(turn, &[], NEVER).unwrap(), Report::default(), "{turn}");
+        for wrong in [&right[..right.len() - 1], &format!("{right}0"), &right[1..], ""] {
+            assert_eq!(end(wrong, &[], NEVER).unwrap(), Report::default(), "{wrong}");
         }
         assert!(!is_gone(left[0]));
-        assert_eq!(ended_pids(&end("turn-10", &[], NEVER).unwrap()), left);
+        assert_eq!(ended_pids(&end(&right, &[], NEVER).unwrap()), left);
     }
 
     #[test]
@@ -462,12 +466,12 @@ mod tests {
             return;
         }
         let scratch = Scratch::new();
-        let (mut shell, left) = leave(&scratch, Some(TURN_OF_ALONE), "sleep 1000 & echo $!");
+        let (mut shell, left) = leave(&scratch, Some(&turn_of_alone()), "sleep 1000 & echo $!");
         shell.wait().unwrap();
-        let refused = end(TURN_OF_ALONE, &[], NEVER);
+        let refused = end(&turn_of_alone(), &[], NEVER);
         assert!(matches!(refused, Err(LeftoversError::Inside { .. })), "{refused:?}");
-        let own_group = recorded(i32::try_from(std::process::id()).unwrap(), "grouped");
-        let refused = end("grouped", &[own_group], NEVER);
+        let own_group = recorded(i32::try_from(std::process::id()).unwrap(), &turn("grouped"));
+        let refused = end(&turn("grouped"), &[own_group], NEVER);
         assert!(matches!(refused, Err(LeftoversError::Inside { .. })), "{refused:?}");
         assert!(!is_gone(left[0]));
         scratch.kill(left[0]);
@@ -477,7 +481,7 @@ mod tests {
     fn after_the_starter_was_killed() {
         const DIRECTORY: &str = "TEAMMATES_TEST_STARTER";
         if let Some(directory) = std::env::var_os(DIRECTORY) {
-            start_and_wait_to_be_killed(std::path::Path::new(&directory));
+            start_and_wait_to_be_killed(Path::new(&directory));
         }
         let scratch = Scratch::new();
         let mut starter = Command::new(std::env::current_exe().unwrap())
@@ -495,12 +499,17 @@ mod tests {
         assert_eq!(groups.len(), 1);
         let left = scratch.printed_numbers();
         assert!(!left.iter().any(|pid| is_gone(*pid)));
-        let report = end("killed-starter", &groups, NEVER).unwrap();
+        let report = end(&turn_of_starter(scratch.directory()), &groups, NEVER).unwrap();
         assert_eq!(ended_pids(&report), sorted(left.clone()));
         assert!(left.into_iter().all(is_gone));
     }
 
-    fn start_and_wait_to_be_killed(directory: &std::path::Path) -> ! {
+    /// The same on both sides.
+    fn turn_of_starter(directory: &Path) -> String {
+        format!("starter-{}", directory.file_name().unwrap().display())
+    }
+
+    fn start_and_wait_to_be_killed(directory: &Path) -> ! {
         let record = directory.join("record");
         std::fs::write(&record, group_record::boot_line("this-boot")).unwrap();
         let record = File::options().append(true).open(record).unwrap();
@@ -509,7 +518,7 @@ mod tests {
             env -i sleep 1000 & echo $!; echo $$; wait";
         run(async {
             let running = children().spawn(Spawn {
-                turn: "killed-starter",
+                turn: &turn_of_starter(directory),
                 argv: ["sh", "-c", script].map(OsString::from).to_vec(),
                 cwd: directory.to_owned(),
                 env: Vec::new(),
@@ -535,7 +544,7 @@ mod tests {
             let script = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' &
                 until [ $(wc -l < output) = 2 ]; do sleep 0.01; done";
             let running = children.spawn(Spawn {
-                turn: "whole-way",
+                turn: &turn("whole-way"),
                 argv: ["sh", "-c", script].map(OsString::from).to_vec(),
                 cwd: scratch.directory().to_owned(),
                 env: Vec::new(),
@@ -549,7 +558,7 @@ mod tests {
         let left = scratch.printed_numbers();
         assert_eq!(left.iter().filter(|pid| is_gone(**pid)).count(), 1);
         assert!(children.orphaned().unwrap());
-        assert_eq!(end("whole-way", &[], NEVER).unwrap().ended.len(), 1);
+        assert_eq!(end(&turn("whole-way"), &[], NEVER).unwrap().ended.len(), 1);
         left.iter().for_each(|pid| gone(*pid));
         assert!(!children.orphaned().unwrap());
         assert!(left.into_iter().all(|pid| proc_fs::stat(pid).is_none()));

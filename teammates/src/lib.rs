@@ -36,6 +36,7 @@ pub mod environment;
 #[cfg(test)]
 mod fixture;
 pub mod group_record;
+mod launch;
 pub mod leftovers;
 pub mod lifecycle;
 pub mod lane;

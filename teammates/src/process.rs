@@ -20,23 +20,23 @@
 //!
 //! No thread, no pipe, no copy of the output, no process of which this one is not the parent.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::unix::process::CommandExt as _;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, test_kill_process_group, waitid};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use crate::children::Children;
 use crate::environment;
-use crate::group_record;
+use crate::launch::{self, Launch, Step};
 use crate::proc_fs;
 
 /// A command that is to run as part of a turn.
@@ -162,38 +162,30 @@ impl Children {
         if turn.is_empty() || turn.len() > LONGEST_TURN || !turn.bytes().all(one_word) {
             return Err(SpawnError::Turn { turn: turn.to_owned() });
         }
-        let (program, arguments) = spawn.argv.split_first().ok_or(SpawnError::Empty)?;
-        let refused = |source: io::Error| match Errno::from_io_error(&source) {
-            Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => SpawnError::Record { source },
-            Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) if !spawn.cwd.is_dir() => SpawnError::Cwd { cwd: spawn.cwd.clone(), source },
-            _ => SpawnError::Program { program: program.clone(), source },
-        };
-
-        let output = spawn.output.try_clone().map_err(refused)?;
-        let errors = spawn.output.try_clone().map_err(refused)?;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(&spawn.cwd)
-            .env_clear()
-            .envs(self.inherited().iter().map(|(name, value)| (name, value)))
-            .envs(spawn.env.iter().map(|(name, value)| (name, value)))
-            .env(environment::TURN, turn)
-            .stdin(spawn.stdin.map_or_else(Stdio::null, Stdio::from))
-            .stdout(output)
-            .stderr(errors)
-            .process_group(0);
-        if let Some(record) = spawn.group_record {
-            group_record::before_exec(&mut command, record, turn).map_err(refused)?;
+        let program = spawn.argv.first().ok_or(SpawnError::Empty)?;
+        let own = [(OsString::from(environment::TURN), OsString::from(turn))];
+        let mut env: Vec<(&OsStr, &OsStr)> = Vec::with_capacity(self.inherited().len() + spawn.env.len() + 1);
+        for (name, value) in self.inherited().iter().chain(&spawn.env).chain(&own) {
+            env.retain(|(set, _)| *set != name);
+            env.push((name, value));
         }
-
-        let some_child_ended = signal(SignalKind::child()).map_err(refused)?;
+        let launch = Launch {
+            argv: &spawn.argv,
+            env,
+            cwd: &spawn.cwd,
+            stdin: spawn.stdin.as_ref(),
+            output: spawn.output,
+            record: spawn.group_record.map(|record| (record, turn)),
+        };
+        // While the book is held nobody takes the new child for an orphan.
         let mut book = self.book();
-        let child = command.spawn().map_err(refused)?;
-        let pid = Pid::from_child(&child);
-        book.running.insert(pid.as_raw_pid(), turn.to_owned());
+        let exit = Exit::of(&launch).map_err(|(step, source)| match step {
+            Step::Record => SpawnError::Record { source },
+            Step::Directory => SpawnError::Cwd { cwd: spawn.cwd.clone(), source },
+            Step::Begin | Step::Program => SpawnError::Program { program: program.clone(), source },
+        })?;
+        book.running.insert(exit.pid.as_raw_pid(), turn.to_owned());
         drop(book);
-        let exit = Exit { pid, some_child_ended };
         Ok(Running { exit, children: self.clone(), reaped: false })
     }
 }
@@ -356,10 +348,25 @@ const MEMBERS_LOOK: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 struct Exit {
     pid: Pid,
-    some_child_ended: tokio::signal::unix::Signal,
+    /// Becomes readable when the child has ended.
+    descriptor: AsyncFd<OwnedFd>,
 }
 
 impl Exit {
+    fn of(launch: &Launch<'_>) -> Result<Exit, launch::Refused> {
+        let (pid, descriptor) = launch::launch(launch)?;
+        // SAFETY: an owned descriptor stays open, and the same, as long as it is registered.
+        match unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) } {
+            Ok(descriptor) => Ok(Exit { pid, descriptor }),
+            Err(e) => {
+                // It cannot be waited for, so it must not run.
+                let _ = kill_process_group(pid, Signal::KILL);
+                let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
+                Err((Step::Begin, e.into()))
+            }
+        }
+    }
+
     /// Whether it has ended. An error: it is reaped, and not by us.
     fn look(&self) -> io::Result<bool> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -369,14 +376,11 @@ impl Exit {
     /// Once it has ended it stays ended: may be called again.
     async fn wait(&mut self) -> io::Result<()> {
         while !self.look()? {
-            let _ = tokio::time::timeout(LOOK_ANYWAY, self.some_child_ended.recv()).await;
+            self.descriptor.readable().await?.clear_ready();
         }
         Ok(())
     }
 }
-
-/// How long to rely on the signal alone: a process can be started with it blocked.
-const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

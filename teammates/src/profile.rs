@@ -434,7 +434,8 @@ fn role(text: &str) -> Result<String, &'static str> {
     Ok(text.to_owned())
 }
 
-fn runner(text: &str) -> Result<Runner, &'static str> {
+/// Reads a runner's name as it stands in a file; the error is the rule that it breaks.
+pub fn runner(text: &str) -> Result<Runner, &'static str> {
     Ok(match text {
         "command" => Runner::Command,
         "anthropic" => Runner::Anthropic,

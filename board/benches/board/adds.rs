@@ -12,8 +12,9 @@ const TASKS: usize = 10_000;
 
 /// Adding 10,000 drafts against the bare creation of as many files of their size (in `full` with one sync).
 pub(crate) fn add(ground: &Ground) -> Outcome<()> {
-    let drafts: Vec<Draft> =
-        (1..=TASKS).map(|number| Draft { text: task_text(number).replacen(&format!("\"id\": {number},\n  "), "", 1), origin: format!("line {number}") }).collect();
+    let drafts: Vec<Draft> = (1..=TASKS)
+        .map(|number| Draft { text: task_text(number).replacen(&format!("\"id\": {number},\n  "), "", 1), origin: format!("line {number}") })
+        .collect();
     let (mut relaxed, mut full) = (Pairs::default(), Pairs::default());
     for _ in 0..9 {
         for (pairs, durability) in [(&mut relaxed, Durability::Relaxed), (&mut full, Durability::Full)] {

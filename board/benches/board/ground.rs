@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use board::board::Durability;
 use board::locked::{Claimed, Terms};
-use board::place::Surroundings;
+use board::place::{Place, Surroundings};
 use board::presence::Presence;
 use board::ready::Claimant;
 use board::{Board, alive::Process};
@@ -82,7 +82,7 @@ impl Project {
 
     /// The board as a long-lived process has it: opened, and seen whole.
     pub(crate) fn open(&self) -> Outcome<Board> {
-        let mut board = Board::init(&self.root, Durability::Relaxed, &self.surroundings())?;
+        let mut board = Board::open(Place::at(&self.tasks(), &self.surroundings())?)?;
         board.look()?;
         Ok(board)
     }

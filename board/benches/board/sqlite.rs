@@ -18,8 +18,8 @@ pub(crate) fn fill(root: &Path, tasks: usize) -> Outcome<()> {
          CREATE INDEX by_status ON tasks (status, priority DESC, id);",
     )?;
     let transaction = connection.transaction()?;
-    for number in 1..=tasks {
-        let values = params![number, task_text(number)];
+    for (id, number) in (1_i64..).zip(1..=tasks) {
+        let values = params![id, task_text(number)];
         transaction.prepare_cached("INSERT INTO tasks VALUES (?1, 'pending', NULL, 0, ?2)")?.execute(values)?;
     }
     transaction.commit()?;

@@ -8,6 +8,8 @@
 #![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
 
 mod chance;
+mod crash;
+mod model;
 mod race;
 mod scratch;
 mod worker;

@@ -59,6 +59,8 @@ fn worker_entry() {
     match job.as_str() {
         "race" => crate::race::work(&told),
         "naive" => crate::race::work_without_lock(&told),
+        "die" => crate::crash::live_and_die(&told),
+        "mortal" => crate::crash::live_dangerously(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }

@@ -1,0 +1,42 @@
+//! Who a name is to the rules of readiness, and which task would be its next.
+
+use board::Board;
+use board::clock;
+use board::facts::Facts;
+use board::index::Entry;
+use board::name::Name;
+use board::ready::{self, Claimant};
+use board::task_id::TaskId;
+use teammates::profile::{self, Origin};
+use teammates::teammate;
+
+use crate::exit::Failure;
+
+/// The teammate of that name as its profile has it; without one, a shell, which fits everything.
+pub(crate) fn by_name(board: &Board, name: &Name) -> Result<Claimant, Failure> {
+    let file = board.place().profile(name);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            let profile = profile::parse(&text, &file, Origin::Crew).map_err(|e| Failure::Usage(e.to_string()))?;
+            Ok(teammate::claimant(&profile))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Claimant::shell(name.as_str())),
+        Err(e) => Err(Failure::Failed(format!("cannot read {}: {e}", file.display()))),
+    }
+}
+
+/// The task that a claimant takes up next: its own before any other.
+pub(crate) fn first_choice(board: &Board, claimant: &Claimant) -> Option<TaskId> {
+    let ready = || board.index().ready_for(claimant).filter(|id| board.why_not(id, claimant).is_ok());
+    own(board, claimant).or_else(|| ready().next().cloned())
+}
+
+/// The task that is the claimant's already: parked by it until a time that has come, or dispatched to it.
+pub(crate) fn own(board: &Board, claimant: &Claimant) -> Option<TaskId> {
+    let index = board.index();
+    let is_own = |facts: &Facts| facts.owner.as_deref() == Some(&claimant.name);
+    let facts = |id: &TaskId| index.get(id).and_then(Entry::facts).filter(|facts| is_own(facts));
+    let now = clock::now();
+    let due = index.in_progress().find(|id| facts(id).is_some_and(|facts| ready::is_due(facts, now)));
+    due.or_else(|| index.ready_for(claimant).find(|id| facts(id).is_some())).cloned()
+}

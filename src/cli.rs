@@ -1,0 +1,80 @@
+//! The command line: global options, and from the arguments to an exit code.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
+
+use crate::command::Verb;
+use crate::context::Context;
+use crate::exit::{self, Exit, Failure};
+
+const ABOUT: &str = "A task board in a directory, worked by people, scripts and teammates together";
+
+const LONG_ABOUT: &str = "A task board in a directory, worked by people, scripts and teammates together.
+
+Each task is one JSON file in .tasks/. Put them there with an editor, cp, a script or `crew add`; whoever claims
+one holds it alone, and it is finished once, whatever dies meanwhile.
+
+Without a command: how the board stands.";
+
+/// Everything that can stand on the command line.
+#[derive(Debug, Parser)]
+#[command(name = "crew", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = exit::HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Do everything as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    directory: Option<PathBuf>,
+
+    /// Print data as JSON: one document, or one object a line for lists; errors too
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+impl Cli {
+    /// The command line's definition, for completions.
+    pub(crate) fn definition() -> clap::Command {
+        Cli::command()
+    }
+}
+
+/// Does what the arguments say; everything that can be said about it is said when this returns.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error, arguments.iter().any(|argument| argument == "--json")).into(),
+    };
+    let json = cli.json;
+    let done = enter(cli.directory).and_then(|()| {
+        let context = Context::of_process(json);
+        match cli.verb {
+            Some(verb) => verb.run(&context),
+            None => crate::command::summary(&context, &mut Cli::command()),
+        }
+    });
+    done.unwrap_or_else(|failure| exit::report(&failure, json)).into()
+}
+
+/// Other paths on the command line are relative to `-C DIR`, as with git and make.
+fn enter(directory: Option<PathBuf>) -> Result<(), Failure> {
+    let Some(directory) = directory else { return Ok(()) };
+    std::env::set_current_dir(&directory).map_err(|e| Failure::Usage(format!("cannot enter {}: {e}", directory.display())))
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn not_parsed(error: &clap::Error, json: bool) -> Exit {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if json && !asked_for {
+        let text = error.render().to_string();
+        return exit::report(&Failure::Usage(text.trim().trim_start_matches("error: ").to_owned()), true);
+    }
+    // Nobody to tell: a closed pipe.
+    let _ = error.print();
+    if asked_for { Exit::DONE } else { Exit::USAGE }
+}

@@ -1,0 +1,47 @@
+//! `crew completions`.
+
+use std::io::Write as _;
+
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+
+/// Print a script that completes crew's commands in a shell
+///
+///     bash: crew completions bash > ~/.local/share/bash-completion/completions/crew
+///     zsh:  crew completions zsh > a directory of $fpath, as _crew
+///     fish: crew completions fish > ~/.config/fish/completions/crew.fish
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Completions {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    shell: For,
+}
+
+/// The shells that are known.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum For {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Completions {
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let shell = match self.shell {
+            For::Bash => Shell::Bash,
+            For::Zsh => Shell::Zsh,
+            For::Fish => Shell::Fish,
+        };
+        // It writes without a word about failures: into memory first.
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::definition(), "crew", &mut script);
+        let mut out = context.out();
+        out.write_all(&script)?;
+        out.flush()?;
+        Ok(Exit::DONE)
+    }
+}

@@ -1,0 +1,99 @@
+//! `crew logs`: what a task's command, or a teammate, has written.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use board::Board;
+use board::name::Name;
+use board::task_id::TaskId;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::view::escape;
+
+/// Print the log of a task's last attempt, or of a teammate.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// A task's id or a teammate's name; an id wins
+    #[arg(value_name = "ID|NAME")]
+    of: String,
+    /// Go on printing what is written, until its writer ends
+    #[arg(short, long)]
+    follow: bool,
+}
+
+/// Between two looks at a log that is followed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Whose log it is.
+enum Writer {
+    /// A turn on a task.
+    Turn(TaskId, String),
+    /// A teammate.
+    Teammate(Name),
+}
+
+impl Logs {
+    /// Runs the verb.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let board = context.board()?;
+        let (path, writer) = self.find(&board)?;
+        let file = File::open(&path).map_err(|e| Failure::Failed(format!("cannot read the log {}: {e}", path.display())))?;
+        let mut printed = print_from(&file, 0)?;
+        while self.follow {
+            let last = !is_writing(&board, &writer);
+            printed = print_from(&file, printed)?;
+            if last {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(Exit::DONE)
+    }
+
+    fn find(&self, board: &Board) -> Result<(PathBuf, Writer), Failure> {
+        let none = |message: String| Failure::Refused { rule: "no-log", message };
+        let task = TaskId::new(&self.of).ok().and_then(|id| board.read_task(&id).ok());
+        if let Some((_, task)) = task {
+            let turn = task.claim.as_ref().map(|claim| &claim.turn).or(task.attempts.last().map(|last| &last.turn));
+            let turn = turn.ok_or_else(|| none(format!("task {} has had no attempt yet", self.of)))?;
+            return Ok((board.place().log(&task.id, turn), Writer::Turn(task.id.clone(), turn.clone())));
+        }
+        let name = Name::new(&self.of).map_err(board::Error::from)?;
+        let log = board.place().teammate_log(&name);
+        match log.is_file() {
+            true => Ok((log, Writer::Teammate(name))),
+            false => Err(none(format!("there is neither a task nor a log of a teammate called {name}"))),
+        }
+    }
+}
+
+fn is_writing(board: &Board, writer: &Writer) -> bool {
+    match writer {
+        Writer::Turn(id, turn) => board.read_task(id).is_ok_and(|(_, task)| task.claim.is_some_and(|claim| claim.turn == *turn)),
+        Writer::Teammate(name) => board.lives(name),
+    }
+}
+
+/// Prints a log from an offset on; returns where it ends now. Control characters never reach a terminal.
+fn print_from(mut file: &File, offset: u64) -> Result<u64, Failure> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut out = std::io::stdout().lock();
+    let mut bytes = vec![0; 64 << 10];
+    let mut end = offset;
+    loop {
+        let count = file.read(&mut bytes)?;
+        if count == 0 {
+            break;
+        }
+        end += count as u64;
+        match crate::terminal::is_terminal() {
+            true => out.write_all(escape::block(&String::from_utf8_lossy(&bytes[..count])).as_bytes())?,
+            false => out.write_all(&bytes[..count])?,
+        }
+    }
+    out.flush()?;
+    Ok(end)
+}

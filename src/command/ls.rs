@@ -1,0 +1,117 @@
+//! `crew ls`.
+
+use std::io::Write as _;
+use std::iter::Peekable;
+
+use board::Board;
+use board::ready::Claimant;
+use board::task::{Status, Task};
+use board::task_id::TaskId;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+use crate::view::{document, list};
+
+/// List the tasks
+///
+/// With --json one object a line: the task's own document with its id, "ready", and where it is not, "why". A file
+/// that is no valid task comes as {"file":…,"invalid":{"reason":…,"line":…,"column":…}}, or with "unsettled" instead
+/// of "invalid" while its writer may still be at work. Several filters all have to hold.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Ls {
+    /// Only tasks of these statuses: pending, in_progress, completed, failed, cancelled
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<String>,
+
+    /// Only tasks that NAME holds or is to do
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+
+    /// Only tasks of this plan
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<String>,
+
+    /// Only tasks that can be claimed now, by a teammate that can do everything
+    #[arg(long)]
+    ready: bool,
+
+    /// Only files that are no valid task
+    #[arg(long, conflicts_with_all = ["status", "owner", "plan", "ready"])]
+    invalid: bool,
+}
+
+impl Ls {
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board_to_survey()?;
+        let mut out = context.out();
+        if context.json {
+            let tasks = board.survey(|document, task| self.keeps(task).then(|| document::open(document, task)))?;
+            for entry in self.entries(&board, tasks) {
+                match entry {
+                    Entry::Task(_, mut line, ready) => {
+                        document::close(&mut line, &ready);
+                        writeln!(out, "{line}")?;
+                    }
+                    Entry::NoTask(file, key, problem) => writeln!(out, "{}", document::no_task(&file, key, problem))?,
+                }
+            }
+        } else {
+            let tasks = board.survey(|_, task| self.keeps(task).then(|| list::Shown::of(task)))?;
+            let entries: Vec<list::Entry> = self
+                .entries(&board, tasks)
+                .map(|entry| match entry {
+                    Entry::Task(id, shown, ready) => list::Entry::Task(id, shown, ready),
+                    Entry::NoTask(file, key, problem) => list::Entry::NoTask(file, key, problem.clone()),
+                })
+                .collect();
+            if entries.is_empty() {
+                context.say("no tasks here");
+            } else {
+                for line in list::lines(entries, terminal::width(), terminal::colours()) {
+                    writeln!(out, "{line}")?;
+                }
+            }
+        }
+        out.flush()?;
+        Ok(Exit::DONE)
+    }
+
+    /// Whether a task may be shown, as far as its own file tells.
+    fn keeps(&self, task: &Task) -> bool {
+        !self.invalid
+            && (self.status.is_empty() || self.status.iter().any(|status| status == task.status.as_str()))
+            && self.owner.as_deref().is_none_or(|owner| task.owner.as_deref() == Some(owner))
+            && self.plan.as_deref().is_none_or(|plan| task.plan.as_deref() == Some(plan))
+            && (!self.ready || task.status == Status::Pending)
+    }
+
+    /// What is to be shown, in natural order of the ids; files without one come last.
+    fn entries<'b, T>(&'b self, board: &'b Board, tasks: Vec<(TaskId, Option<T>)>) -> impl Iterator<Item = Entry<'b, T>> {
+        let anybody = Claimant::shell("");
+        let no_tasks = self.status.is_empty() && self.owner.is_none() && self.plan.is_none() && !self.ready;
+        let mut tasks = tasks.into_iter().peekable();
+        let with_id = board.index().entries().filter_map(move |(id, entry)| match document::problem_of(&entry.state) {
+            Some((key, problem)) => no_tasks.then(|| Entry::NoTask(id.file_name(), key, problem)),
+            None => {
+                let shown = digest_of(&mut tasks, id)??;
+                let ready = board.why_not(id, &anybody);
+                (!self.ready || ready.is_ok()).then(|| Entry::Task(id.clone(), shown, ready))
+            }
+        });
+        let nameless = board.index().nameless().filter(move |_| no_tasks);
+        with_id.chain(nameless.map(|(file, problem)| Entry::NoTask(file.to_owned(), "invalid", problem)))
+    }
+}
+
+/// One line of the list.
+enum Entry<'b, T> {
+    Task(TaskId, T, Result<(), board::ready::NotReady>),
+    NoTask(String, &'static str, &'b board::document::Problem),
+}
+
+/// Both the board's entries and the digests come in the order of the ids.
+fn digest_of<T>(tasks: &mut Peekable<impl Iterator<Item = (TaskId, T)>>, id: &TaskId) -> Option<T> {
+    while tasks.next_if(|(other, _)| other < id).is_some() {}
+    tasks.next_if(|(other, _)| other == id).map(|(_, digest)| digest)
+}

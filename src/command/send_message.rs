@@ -1,0 +1,48 @@
+//! `crew send-message`: words for a teammate.
+
+use std::sync::Arc;
+
+use board::clock;
+use board::inbox::{Inbox, Kind};
+use board::name::Name;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+
+/// Send a teammate a message: it reads it with its next turn. Prints the message's id.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SendMessage {
+    /// To whom
+    to: Name,
+    /// The words
+    text: String,
+    /// From whom, if it is a teammate
+    #[arg(long = "as", env = "CREW_AS", value_name = "NAME")]
+    from: Option<Name>,
+}
+
+/// The longest message, in bytes.
+const LONGEST: usize = 64 << 10;
+
+impl SendMessage {
+    /// Runs the verb.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let board = context.board()?;
+        let known = board.teammates()?.iter().any(|seen| seen.name == self.to) || board.place().profile(&self.to).is_file();
+        let refused = |message: String| Err(Failure::Refused { rule: "unknown-recipient", message });
+        if !known {
+            return refused(format!("nobody is called {}; `crew team --all` shows who was here, .crew/teammates/ who may be", self.to));
+        }
+        if self.text.len() > LONGEST || self.text.trim().is_empty() {
+            return refused(format!("a message has between 1 and {LONGEST} bytes; this one has {}", self.text.len()));
+        }
+        let from = self.from.as_ref().map_or("user", Name::as_str);
+        let inbox = Inbox::open(Arc::new(board.place().inboxes()?), &self.to)?;
+        let id = inbox.send(from, Kind::Say, &self.text, clock::now())?;
+        context.print(match context.json {
+            true => serde_json::json!({ "id": id }).to_string(),
+            false => id,
+        })?;
+        Ok(Exit::DONE)
+    }
+}

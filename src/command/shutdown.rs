@@ -1,0 +1,86 @@
+//! `crew shutdown`: asks teammates to end, and after a grace ends them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::alive::{Liveness, Process};
+use board::inbox::{Inbox, Kind};
+use board::name::Name;
+use board::{Board, clock};
+use teammates::cleaning;
+use teammates::detach::{self, Force};
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+
+/// Ask teammates to shut down: each ends when its task does, and after --grace its task goes back.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shutdown {
+    /// Who
+    #[arg(required_unless_present = "all")]
+    names: Vec<Name>,
+    /// Everybody who is at work
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// How long the work under way may still take
+    #[arg(long, value_parser = board::duration::parse, default_value = "30s")]
+    grace: Duration,
+}
+
+/// How long an end may take beyond its grace: ending the processes of the task takes some of it.
+const AFTER_GRACE: Duration = Duration::from_secs(6);
+/// How long a teammate that was sent SIGTERM may take.
+const AFTER_TERM: Duration = Duration::from_secs(6);
+/// Between two looks at who is still there.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Shutdown {
+    /// Runs the verb.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board()?;
+        let names = match self.all {
+            true => board.teammates()?.into_iter().filter(|seen| seen.living).map(|seen| seen.name).collect(),
+            false => self.names.clone(),
+        };
+        if let Some(absent) = names.iter().find(|name| !board.lives(name)) {
+            return Err(Failure::Refused { rule: "not-at-work", message: format!("{absent} is not at work; `crew team` shows who is") });
+        }
+        let inboxes = Arc::new(board.place().inboxes()?);
+        for name in &names {
+            let grace = board::duration::print(self.grace);
+            Inbox::open(Arc::clone(&inboxes), name)?.send("user", Kind::Shutdown, &grace, clock::now())?;
+        }
+        let asked = Instant::now();
+        let mut left = wait(&board, names, asked + self.grace + AFTER_GRACE);
+        for (force, patience) in [(Force::Terminate, AFTER_TERM), (Force::Kill, AFTER_TERM)] {
+            for name in &left {
+                context.say(format!("{name} has not ended; {}", force.words()));
+                if let Some(process) = process_of(&board, name) {
+                    detach::end(&process, force).map_err(|e| Failure::Failed(format!("cannot end {name} ({process}): {e}")))?;
+                }
+            }
+            left = wait(&board, left, Instant::now() + patience);
+        }
+        cleaning::return_stale_claims(&mut board)?;
+        match left.first() {
+            None => Ok(Exit::DONE),
+            Some(name) => Err(Failure::Failed(format!("{name} is still there, even after SIGKILL"))),
+        }
+    }
+}
+
+/// Waits until they have ended, or until the deadline; returns those that have not.
+fn wait(board: &Board, mut names: Vec<Name>, deadline: Instant) -> Vec<Name> {
+    loop {
+        names.retain(|name| board.lives(name));
+        if names.is_empty() || Instant::now() >= deadline {
+            return names;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn process_of(board: &Board, name: &Name) -> Option<Process> {
+    let record = board.teammates().ok()?.into_iter().find(|seen| seen.name == *name)?.record?;
+    (record.process.liveness() == Liveness::Alive).then_some(record.process)
+}

@@ -1,0 +1,166 @@
+//! `crew spawn`: starts teammates.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use board::name::Name;
+use board::place::Place;
+use board::presence;
+use teammates::attempt::Waits;
+use teammates::profile::{self, Origin, Profile, Runner};
+use teammates::teammate::Teammate;
+use teammates::workplace::Workplace;
+use tokio::task::LocalSet;
+
+use crate::arming;
+use crate::context::Context;
+use crate::exit::{Exit, Failure, start};
+use crate::interrupt;
+use crate::machine;
+
+/// Start a teammate: it claims tasks, works, waits for more, and ends after a minute with nothing to do.
+///
+/// Its file is .crew/teammates/NAME.md; without one it has the defaults, and executes tasks that have a command.
+/// Prints the names of the teammates that have begun, one a line.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Spawn {
+    /// Its name
+    name: Name,
+    /// What performs its turns, instead of what its file says
+    #[arg(long)]
+    runner: Option<String>,
+    /// Its file, instead of .crew/teammates/NAME.md; .claude/agents/*.md are read as they are
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Stay in the foreground, with its log on the terminal
+    #[arg(long)]
+    foreground: bool,
+    /// Start so many, called NAME-1, NAME-2 …
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with = "foreground")]
+    count: Option<u16>,
+    /// Run what the repository's files bring without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// How long a teammate may take to begin.
+const BEGIN: Duration = Duration::from_secs(20);
+
+impl Spawn {
+    /// Runs the verb.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board()?;
+        let profile = self.profile(board.place(), &self.name)?;
+        if profile.runner != Runner::Command {
+            let message = format!("{}: the runner {} is not part of this crewboard yet; `command` is", profile.name, profile.runner);
+            return Err(refused(message));
+        }
+        if !self.foreground || !self.yes {
+            arming::allow(&mut board, self.yes, "crew spawn")?;
+        }
+        match self.foreground {
+            true => live(Workplace::open(board).map_err(start)?, profile, machine::events()),
+            false => self.detach(&board),
+        }
+    }
+
+    fn profile(&self, place: &Place, name: &Name) -> Result<Profile, Failure> {
+        let file = self.from.clone().unwrap_or_else(|| place.profile(name));
+        let mut profile = match std::fs::read_to_string(&file) {
+            Ok(text) => profile::parse(&text, &file, origin(&file)).map_err(|e| refused(e.to_string()))?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && self.from.is_none() => Profile::named(name.as_str()).map_err(board::Error::from)?,
+            Err(e) => return Err(refused(format!("cannot read {}: {e}", file.display()))),
+        };
+        profile.name = name.clone();
+        if let Some(runner) = &self.runner {
+            profile.runner = profile::runner(runner).map_err(|rule| refused(format!("--runner {runner:?}: {rule}")))?;
+        }
+        Ok(profile)
+    }
+
+    fn detach(&self, board: &board::Board) -> Result<Exit, Failure> {
+        let names = match self.count {
+            None => vec![self.name.clone()],
+            Some(count) => (1..=count).map(|number| Name::new(&format!("{}-{number}", self.name))).collect::<Result<_, _>>().map_err(board::Error::from)?,
+        };
+        // Before any of them begins, so that none has to be ended again.
+        if let Some(taken) = names.iter().find(|name| board.lives(name)) {
+            let seen = board.teammates()?.into_iter().find(|seen| seen.name == *taken).and_then(|seen| seen.record);
+            let holder = seen.map_or_else(|| "another process".into(), |record| record.process.to_string());
+            return Err(board::Error::NameTaken { name: taken.to_string(), holder }.into());
+        }
+        let mut begun = Vec::new();
+        for name in &names {
+            let log = board.place().teammate_logs()?.open_append(&format!("{name}.log"), 0o600)?;
+            let child = teammates::detach::start(&machine::program().map_err(start)?, &self.arguments(name, board.place()), &log).map_err(start)?;
+            begun.push((name, child));
+        }
+        let deadline = Instant::now() + BEGIN;
+        for (name, mut child) in begun {
+            wait_until_present(board, name, &mut child, deadline)?;
+            println!("{name}");
+        }
+        Ok(Exit::DONE)
+    }
+
+    fn arguments(&self, name: &Name, place: &Place) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
+        // What was allowed is what is read: the file of the first holds for all of --count.
+        let file = self.from.clone().or_else(|| Some(place.profile(&self.name)).filter(|file| file.is_file()));
+        if let Some(file) = file {
+            arguments.extend(["--from".into(), std::path::absolute(&file).unwrap_or(file).into()]);
+        }
+        if let Some(runner) = &self.runner {
+            arguments.extend(["--runner".into(), runner.into()]);
+        }
+        arguments
+    }
+}
+
+fn origin(file: &Path) -> Origin {
+    let claude = file.parent().is_some_and(|parent| parent.ends_with(".claude/agents"));
+    if claude { Origin::ClaudeAgent } else { Origin::Crew }
+}
+
+fn live(workplace: Workplace, profile: Profile, events: bool) -> Result<Exit, Failure> {
+    let runtime = machine::runtime().map_err(start)?;
+    LocalSet::new().block_on(&runtime, async {
+        let told = interrupt::told().map_err(start)?;
+        let name = profile.name.clone();
+        let teammate = Teammate::enter(workplace, profile, Waits::default(), events)?;
+        eprintln!("{name} is at work");
+        teammate.live(told).await?;
+        eprintln!("{name} has shut down");
+        Ok(Exit::DONE)
+    })
+}
+
+/// Waits until a teammate has its name, or has ended without it.
+fn wait_until_present(board: &board::Board, name: &Name, child: &mut Child, deadline: Instant) -> Result<(), Failure> {
+    let pid = child.id();
+    let is_present = || board.teammates().is_ok_and(|all| all.iter().any(|seen| is_process(seen, name, pid)));
+    loop {
+        if is_present() {
+            return Ok(());
+        }
+        let ended = child.try_wait().map_err(start)?;
+        if ended.is_some() || Instant::now() > deadline {
+            // It may have come, found nothing to do for its idle time, and gone.
+            if ended.is_some_and(|status| status.success()) {
+                return Ok(());
+            }
+            return Err(refused(format!("{name} did not begin; its log is {}", board.place().teammate_log(name).display())));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_process(seen: &presence::Seen, name: &Name, pid: u32) -> bool {
+    seen.name == *name && seen.living && seen.record.as_ref().is_some_and(|record| record.process.pid == pid)
+}
+
+fn refused(message: impl Into<String>) -> Failure {
+    Failure::Refused { rule: "spawn", message: message.into() }
+}

@@ -1,0 +1,79 @@
+//! `crew work`: works through the board in the foreground.
+
+use std::time::Duration;
+
+use board::Durability;
+use teammates::attempt::Waits;
+use teammates::batch::{self, Batch};
+use teammates::workplace::Workplace;
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+
+use crate::arming;
+use crate::context::Context;
+use crate::exit::{Exit, Failure, start};
+use crate::interrupt;
+use crate::machine;
+use crate::progress::Progress;
+use crate::view;
+
+/// Work through the board in the foreground with command teammates.
+///
+/// Runs the `run` of every task that is ready, as many at once as --jobs says, until nothing can go on. Tasks
+/// without a command are left for teammates that think. Ctrl-C ends what runs and puts its tasks back; a second
+/// `crew work` goes on where this one stopped.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Work {
+    /// How many commands run at once [default: the number of processors]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    jobs: Option<u16>,
+    /// Wall clock for one attempt at a task that names none, like 90s or 15m
+    #[arg(long, value_parser = board::duration::parse)]
+    timeout: Option<Duration>,
+    /// Sync nothing but every few seconds: a power cut may cost the last seconds' progress, never a task
+    #[arg(long)]
+    relaxed: bool,
+    /// Run the commands of tasks that git tracks without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Work {
+    /// Runs the verb.
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board()?;
+        arming::allow(&mut board, self.yes, "crew work")?;
+        if self.relaxed {
+            board.set_durability(Durability::Relaxed);
+        }
+        board.set_threads(machine::processors());
+        board.look()?;
+        let runnable = board.index().entries().filter(|(_, entry)| entry.facts().is_some_and(|facts| facts.runs && !facts.is_finished())).count();
+        let mut progress = Progress::begin(runnable, context.json);
+        let batch = Batch {
+            jobs: self.jobs.map_or_else(machine::processors, usize::from),
+            timeout: self.timeout,
+            waits: Waits::default(),
+            events: machine::events(),
+        };
+        let workplace = Workplace::open(board).map_err(start)?;
+        let (stop, _told) = watch::channel(None);
+        let runtime = machine::runtime().map_err(start)?;
+        let (count, interrupted) = LocalSet::new().block_on(&runtime, async {
+            let interrupted = interrupt::forward_to(&stop).map_err(start)?;
+            let count = batch::run(&workplace, &batch, &stop, &mut |event| progress.show(&event)).await;
+            Ok::<_, Failure>((count, interrupted.get()))
+        })?;
+        progress.finish();
+        let count = count?;
+        let mut board = workplace.board();
+        board.look()?;
+        let left = view::left::of(&board);
+        progress.summary(&count, &left, interrupted);
+        match (interrupted, count.failed) {
+            (true, _) => Ok(Exit::INTERRUPTED),
+            (false, 0) => Ok(Exit::DONE),
+            (false, _) => Ok(Exit::FAILED),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What every command is told: where it stands and how to answer.
+
+use std::io::{self, BufWriter, StdoutLock, Write as _};
+use std::path::PathBuf;
+
+use board::name::Name;
+use board::place::{Place, Surroundings};
+use board::task_id::TaskId;
+use board::Board;
+
+use crate::exit::Failure;
+use crate::view::escape;
+
+/// Room for the output of most commands, so that it is written at once.
+const BUFFER: usize = 256 << 10;
+
+/// The surroundings of a command. Commands read them here and nowhere else.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Whether data is printed as JSON.
+    pub(crate) json: bool,
+    directory: PathBuf,
+    surroundings: Surroundings,
+}
+
+/// Who acts: an option that verbs share.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Acting {
+    /// Who acts: a teammate's name, or your own
+    #[arg(long = "as", value_name = "NAME", env = "CREW_AS")]
+    pub(crate) name: Name,
+}
+
+impl Context {
+    /// That of this process.
+    pub(crate) fn of_process(json: bool) -> Context {
+        Context { json, directory: ".".into(), surroundings: Surroundings::of_process() }
+    }
+
+    /// Where the command stands.
+    pub(crate) fn directory(&self) -> &PathBuf {
+        &self.directory
+    }
+
+    /// What decides where boards are.
+    pub(crate) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// Opens the board that is meant.
+    pub(crate) fn board(&self) -> Result<Board, Failure> {
+        Ok(Board::open(Place::find(&self.directory, &self.surroundings)?)?)
+    }
+
+    /// Opens the board that is meant and sees all of it.
+    pub(crate) fn seen_board(&self) -> Result<Board, Failure> {
+        let mut board = self.board_to_survey()?;
+        board.look()?;
+        Ok(board)
+    }
+
+    /// Opens the board that is meant, to be read on every core at its first look.
+    pub(crate) fn board_to_survey(&self) -> Result<Board, Failure> {
+        let mut board = self.board()?;
+        board.set_threads(std::thread::available_parallelism().map_or(1, usize::from));
+        Ok(board)
+    }
+
+    /// The turn that this process is part of, where that is a turn on this task: `CREW_TURN`, which `crew` sets for
+    /// what it runs. The turn of another task says nothing about this one.
+    pub(crate) fn turn_on(&self, id: &TaskId) -> Option<String> {
+        let read = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let same_task = read("CREW_TASK_ID").is_none_or(|task| task == id.as_str());
+        read("CREW_TURN").filter(|_| same_task)
+    }
+
+    /// Where data goes. To be flushed at the end, so that a failure is seen.
+    pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
+        BufWriter::with_capacity(BUFFER, io::stdout().lock())
+    }
+
+    /// Prints lines of data.
+    pub(crate) fn print(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
+        let mut out = self.out();
+        writeln!(out, "{text}")?;
+        Ok(out.flush()?)
+    }
+
+    /// Talks: to stderr, where it disturbs no script.
+    pub(crate) fn say(&self, text: impl AsRef<str>) {
+        // Nobody to tell: stderr is closed.
+        let _ = writeln!(io::stderr(), "{}", escape::block(text.as_ref()));
+    }
+}

@@ -1,0 +1,45 @@
+//! Whether locks of this filesystem exclude: tried with two processes, since one process may lock twice what two
+//! may not.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use board::disk::Dir;
+use board::lock::{LockFile, Mode};
+
+use crate::exit::{Exit, Failure};
+use crate::machine;
+
+/// The lock file's name in the trial's directory.
+const NAME: &str = "lock";
+
+/// Locks a file in `dir` and has another process of this program try it, before and after it is freed.
+///
+/// `Err`: what was not as it should be.
+pub(super) fn two_processes(dir: &Dir) -> Result<(), String> {
+    let lock = LockFile::open(dir, NAME).map_err(|e| e.to_string())?;
+    let held = lock.try_lock(Mode::Exclusive).map_err(|e| e.to_string())?.ok_or("a fresh lock is held by somebody")?;
+    if other_process_gets_it(dir.path())? {
+        return Err("two processes held one lock at the same time: tasks would be claimed twice. Put the board on a local disk".into());
+    }
+    drop(held);
+    match other_process_gets_it(dir.path())? {
+        true => Ok(()),
+        false => Err("a lock that was freed could not be had by another process".into()),
+    }
+}
+
+fn other_process_gets_it(dir: &Path) -> Result<bool, String> {
+    let cannot = |e: std::io::Error| format!("a second process could not be started: {e}");
+    let program = machine::program().map_err(cannot)?;
+    let mut child = Command::new(program);
+    child.arg("doctor").arg("--try-lock").arg(dir).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = child.status().map_err(cannot)?;
+    Ok(status.success())
+}
+
+/// The other process's part: tries the lock once.
+pub(crate) fn try_once(dir: &Path) -> Result<Exit, Failure> {
+    let lock = LockFile::open(&Dir::open(dir)?, NAME)?;
+    Ok(if lock.try_lock(Mode::Exclusive)?.is_some() { Exit::DONE } else { Exit::LOCKED })
+}

@@ -1,0 +1,97 @@
+//! A task as JSON: its own document, with its id, and whether it is ready.
+
+use board::document::{Document, Problem};
+use board::index::State;
+use board::ready::NotReady;
+use board::task::Task;
+use board::task_id::TaskId;
+
+use super::escape;
+
+/// A task's document in one line, still open at its end for [`close`].
+pub(crate) fn open(document: &mut Document<'_>, task: &Task) -> String {
+    say_id(document, task);
+    let mut text = escape::json(document.compact());
+    text.pop();
+    text
+}
+
+/// Ends a line that [`open`] began: whether the task is ready for a teammate that can do everything, or why not.
+pub(crate) fn close(line: &mut String, ready: &Result<(), NotReady>) {
+    match ready {
+        Ok(()) => line.push_str(",\"ready\":true}"),
+        Err(no) => {
+            line.push_str(",\"ready\":false,\"why\":");
+            line.push_str(&escape::json(serde_json::json!(no.why).to_string()));
+            line.push('}');
+        }
+    }
+}
+
+/// The same, laid out for reading.
+pub(crate) fn whole(document: &mut Document<'_>, task: &Task, ready: &Result<(), NotReady>) -> String {
+    say_id(document, task);
+    document.set("ready", &ready.is_ok());
+    if let Err(no) = ready {
+        document.set("why", &no.why);
+    }
+    escape::json(document.pretty().trim_end().to_owned())
+}
+
+/// The file's name says the id. Keys of the author's that bear the names of ours give way.
+fn say_id(document: &mut Document<'_>, task: &Task) {
+    document.remove("ready");
+    document.remove("why");
+    let said = document.get("id").is_some_and(|id| id != "null") && task.other_id.is_none();
+    if !said {
+        match task.id.number() {
+            Some(number) => document.set_first("id", &number),
+            None => document.set_first("id", &task.id),
+        }
+    }
+}
+
+/// What is said of a file that is no task: `{"file":…,"invalid":{"reason":…,"line":…,"column":…}}`, or `"unsettled"`
+/// while its writer may still be at work. Line and column are 0 where the file as a whole is meant.
+pub(crate) fn no_task(file: &str, key: &str, problem: &Problem) -> String {
+    let problem = serde_json::to_string(problem).unwrap_or_else(|_| "{}".into());
+    escape::json(format!("{{\"file\":{},\"{key}\":{problem}}}", serde_json::json!(file)))
+}
+
+/// The key and the problem of a file that is no task.
+pub(crate) fn problem_of(state: &State) -> Option<(&'static str, &Problem)> {
+    match state {
+        State::Task(_) => None,
+        State::Unsettled(problem) => Some(("unsettled", problem)),
+        State::Invalid(problem) => Some(("invalid", problem)),
+    }
+}
+
+/// An id as documents write it: a number where it is one.
+pub(crate) fn id(id: &TaskId) -> serde_json::Value {
+    id.number().map_or_else(|| id.as_str().into(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use board::Rule;
+
+    fn line(id: &str, text: &str, ready: Result<(), NotReady>) -> String {
+        let mut document = Document::parse(text.as_bytes()).unwrap();
+        let task = Task::read(&TaskId::new(id).unwrap(), &document).unwrap();
+        let mut line = open(&mut document, &task);
+        close(&mut line, &ready);
+        line
+    }
+
+    #[test]
+    fn the_file_name_says_the_id_and_nothing_stands_twice() {
+        assert_eq!(line("7", r#"{"subject":"x", "n":1.10}"#, Ok(())), r#"{"id":7,"subject":"x","n":1.10,"ready":true}"#);
+        assert_eq!(line("7", r#"{"subject":"x","id":"7"}"#, Ok(())), r#"{"subject":"x","id":"7","ready":true}"#);
+        assert_eq!(line("7", r#"{"subject":"x","id":99}"#, Ok(())), r#"{"subject":"x","id":7,"ready":true}"#);
+        assert_eq!(line("a b", r#"{"id":null,"subject":"x","ready":"mine","why":2}"#, Ok(())), r#"{"id":"a b","subject":"x","ready":true}"#);
+        let no = NotReady { rule: Rule::Blocked, why: "blocked by \"1\"".into() };
+        assert_eq!(line("1", r#"{"id":1,"subject":"x"}"#, Err(no)), r#"{"id":1,"subject":"x","ready":false,"why":"blocked by \"1\""}"#);
+    }
+}
