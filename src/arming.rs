@@ -9,6 +9,8 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use board::Board;
+use board::facts::Phase;
+use board::index::Entry;
 use board::place::Place;
 
 use crate::exit::Failure;
@@ -23,12 +25,21 @@ pub(crate) struct Brought {
     pub(crate) command: String,
 }
 
+/// Which of the commands that a repository brings a verb would run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those of tasks and of teammates.
+    Everything,
+    /// The checks of tasks: the work itself is the caller's own.
+    Checks,
+}
+
 /// Shows what the repository's files would run here and asks, unless that is allowed already.
-pub(crate) fn allow(board: &mut Board, yes: bool, verb: &str) -> Result<(), Failure> {
+pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
-    let brought = brought(board)?;
+    let brought = brought(board, scope)?;
     if brought.is_empty() {
         return Ok(());
     }
@@ -57,18 +68,21 @@ fn print(brought: &Brought) -> String {
 }
 
 /// The commands that the repository brings: of unfinished tasks that git tracks, and of `.crew/teammates/`.
-fn brought(board: &mut Board) -> board::Result<Vec<Brought>> {
-    let mut found = of_profiles(board.place());
+fn brought(board: &mut Board, scope: Scope) -> board::Result<Vec<Brought>> {
+    let mut found = if scope == Scope::Everything { of_profiles(board.place()) } else { Vec::new() };
     let tracked = tracked_tasks(board.place());
     if tracked.is_empty() {
         return Ok(found);
     }
     board.look()?;
-    let ids: Vec<_> = board.index().entries().filter(|(id, _)| tracked.contains(&id.file_name())).map(|(id, _)| id.clone()).collect();
+    // One that has failed may be retried while this runs.
+    let is_over = |entry: &Entry| entry.facts().is_some_and(|facts| matches!(facts.status, Phase::Completed | Phase::Cancelled));
+    let ids: Vec<_> = board.index().entries().filter(|(id, entry)| tracked.contains(&id.file_name()) && !is_over(entry)).map(|(id, _)| id.clone()).collect();
     for id in ids {
         let Ok((_, task)) = board.read_task(&id) else { continue };
         let file = PathBuf::from(board::place::TASKS).join(id.file_name());
-        found.extend(task.run.iter().chain(&task.check).map(|command| Brought { file: file.clone(), command: command.to_string() }));
+        let work = task.run.iter().filter(|_| scope == Scope::Everything);
+        found.extend(work.chain(&task.check).map(|command| Brought { file: file.clone(), command: command.to_string() }));
     }
     Ok(found)
 }

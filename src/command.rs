@@ -25,7 +25,7 @@ mod schema;
 mod send_message;
 mod show;
 mod shutdown;
-// mod spawn;
+mod spawn;
 mod task_options;
 pub(crate) mod team;
 mod unblock;
@@ -82,7 +82,7 @@ verbs! {
     Wait = wait,
     Doctor = doctor,
     Work = work,
-    // Spawn = spawn,
+    Spawn = spawn,
     Team = team,
     Logs = logs,
     Shutdown = shutdown,

@@ -171,8 +171,8 @@ impl Board {
             let Some(id) = &draft.id else { continue };
             let archived = archive.map(|archive| archive.stat(&id.file_name())).transpose()?.flatten();
             if tasks.stat(&id.file_name())?.or(archived).is_some() || !taken.insert(id.clone()) {
-                let message = format!("{}: there is a task of that id already; leave `id` out to get a fresh one", draft.origin);
-                return Err(Refusal::of(Rule::IdTaken, id, message));
+                let message = format!("{}: there is a task {id} already; leave the id out to get a fresh one", draft.origin);
+                return Err(Refusal::board(Rule::IdTaken, message));
             }
         }
         let written = written.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok());
@@ -204,10 +204,10 @@ impl Board {
         for (draft, id) in sound.iter().zip(ids) {
             for other in draft.task.blocked_by.iter().chain(&draft.task.blocks) {
                 if other == id {
-                    return Err(Refusal::of(Rule::SelfEdge, id, format!("{}: it cannot wait for itself", draft.origin)));
+                    return Err(Refusal::board(Rule::SelfEdge, format!("{}: it cannot wait for itself", draft.origin)));
                 }
                 if !fresh.contains(other) && !self.is_known(other) {
-                    return Err(Refusal::of(Rule::UnknownId, id, format!("{}: there is no task {other} to wait for", draft.origin)));
+                    return Err(Refusal::board(Rule::UnknownId, format!("{}: there is no task {other} to wait for", draft.origin)));
                 }
             }
         }
@@ -218,7 +218,7 @@ impl Board {
                 graph.entry(dependant.clone()).or_default().push(id.clone());
             }
         }
-        match graph::cycles(&graph).into_iter().find(|cycle| cycle.iter().any(|id| fresh.contains(id))) {
+        match graph::cycle_through(&fresh, &graph) {
             Some(cycle) => Err(Refusal::board(Rule::Cycle, format!("these tasks would wait for each other: {}", print_cycle(&cycle)))),
             None => Ok(()),
         }
@@ -238,7 +238,8 @@ fn next_free(highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: 
         if taken.contains(&id) {
             continue;
         }
-        if tasks.stat(&id.file_name())?.is_none() {
+        let archived = archive.map(|archive| archive.stat(&id.file_name())).transpose()?.flatten();
+        if tasks.stat(&id.file_name())?.or(archived).is_none() {
             return Ok(id);
         }
         // Somebody dropped files with numbers of their own: go on above all of them.

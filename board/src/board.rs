@@ -14,6 +14,7 @@ use crate::clock;
 use crate::disk::{self, Dir, Stamp};
 use crate::document::{Document, Problem};
 use crate::error::{Error, Refusal, Result, Rule};
+use crate::facts::Phase;
 use crate::index::{Entry, Index};
 use crate::journal::{self, Journal, Line, Op, Tail};
 use crate::kept::Kept;
@@ -263,7 +264,7 @@ impl Board {
         match (line.op, line.stamp(), &line.turn, &line.by) {
             (Op::Claim, Some(stamp), Some(turn), Some(by)) if known => self.index.put_claim(&id, stamp, turn, by),
             (Op::Done, Some(stamp), _, _) if known => self.index.put_done(&id, stamp),
-            (Op::Gone, ..) => self.index.take_out(&id),
+            (Op::Gone, ..) => self.take_out(&id),
             (op, stamp, ..) => {
                 if matches!(op, Op::Done | Op::End) {
                     self.index.end_turn(&id);
@@ -287,7 +288,7 @@ impl Board {
     /// Takes what a file says into the index, and suspects it where a turn has vanished from it.
     pub(crate) fn absorb(&mut self, id: &TaskId, read: Option<Read>) {
         match read {
-            Some(Read { entry, task }) => self.take_in(id, entry, task.map(|(task, ())| task)),
+            Some(Read { entry, ended, .. }) => self.take_in(id, entry, &ended),
             None => self.take_out(id),
         }
     }
@@ -295,26 +296,39 @@ impl Board {
     fn take_out(&mut self, id: &TaskId) {
         self.suspects.remove(id);
         self.index.take_out(id);
+        if self.seen && !self.index.dependants(id).is_empty() {
+            self.look_up(vec![id.clone()]);
+        }
     }
 
-    fn take_in(&mut self, id: &TaskId, entry: Entry, task: Option<Task>) {
-        let claim = task.as_ref().filter(|task| task.status == Status::InProgress).and_then(|task| task.claim.as_ref());
+    /// `ended`: the turns that the file says have ended.
+    fn take_in(&mut self, id: &TaskId, entry: Entry, ended: &[String]) {
+        let claim = held(&entry).map(|(turn, by)| (turn.to_owned(), by.to_owned()));
         let known = self.index.turn(id).map(|(turn, by)| (turn.to_owned(), by.to_owned()));
-        if let Some((turn, by)) = known.filter(|(turn, _)| claim.is_none_or(|claim| claim.turn != *turn)) {
-            let ended = task.as_ref().is_some_and(|task| task.attempts.iter().any(|attempt| attempt.turn == turn));
-            match ended {
+        if let Some((turn, by)) = known.filter(|(turn, _)| claim.as_ref().is_none_or(|(claimed, _)| claimed != turn)) {
+            match ended.contains(&turn) {
                 true => self.index.end_turn(id),
                 false => {
                     self.suspects.insert(id.clone(), (turn, by));
                 }
             }
         }
-        let turn = claim.map(|claim| (claim.turn.clone(), claim.by.clone()));
+        // A claim that is over, in the place of one that is not, says only that the version is an old one.
+        let stands = claim.filter(|(turn, _)| !(self.suspects.contains_key(id) && self.is_over(turn)));
         self.index.put(id, entry);
-        if let Some((turn, by)) = turn {
+        if let Some((turn, by)) = stands {
             self.suspects.remove(id);
             self.index.begin_turn(id, &turn, &by);
         }
+        // At a first look there are too many whose turn to be read just has not come.
+        if self.seen {
+            self.look_up(self.index.absent_blockers(id));
+        }
+    }
+
+    /// Whether the journal says that a turn has ended.
+    pub(crate) fn is_over(&self, turn: &str) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.has_ended(turn).unwrap_or(false))
     }
 
     /// Looks at every name in the directory and reads what changed; returns the ids that did.
@@ -338,19 +352,22 @@ impl Board {
         }
         let stamp = scan::names_stamp(&self.dirs.tasks, self.dirs.coarse)?;
         let mut changed = match all {
-            true => self.index.entries().map(|(id, _)| id.clone()).collect(),
+            true => self.index.entries().map(|(id, _)| (id.clone(), false)).collect(),
             false => scan::changed(&self.dirs.tasks, &self.index),
         };
         if stamp.is_none() || stamp != self.listed {
             let listed = scan::list(&self.dirs.tasks)?;
-            changed.extend(listed.ids.into_iter().filter(|id| self.index.get(id).is_none()));
-            changed.sort();
+            changed.extend(listed.ids.into_iter().filter(|(id, _)| self.index.get(id).is_none()));
+            changed.sort_unstable();
             self.index.set_nameless(listed.nameless);
             self.listed = stamp;
         }
         let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads, digest);
-        let (mut told, mut digests) = (Vec::new(), Vec::new());
-        for (id, read) in changed.into_iter().zip(read) {
+        let (mut told, mut digests) = (Vec::new(), Vec::with_capacity(read.len()));
+        if !self.seen && self.index.is_blank() && self.suspects.is_empty() {
+            return self.fill(changed, read);
+        }
+        for ((id, _), read) in changed.into_iter().zip(read) {
             let before = self.index.get(&id);
             let same = match (before, &read) {
                 (Some(before), Some(read)) => before.stamp == read.entry.stamp && before.state == read.entry.state,
@@ -358,23 +375,44 @@ impl Board {
                 _ => false,
             };
             match read {
-                Some(Read { entry, task: Some((task, digest)) }) => {
-                    self.take_in(&id, entry, Some(task));
-                    digests.push((id.clone(), digest));
+                Some(Read { entry, ended, digest }) => {
+                    self.take_in(&id, entry, &ended);
+                    digests.extend(digest.map(|digest| (id.clone(), digest)));
                 }
-                Some(Read { entry, task: None }) => self.take_in(&id, entry, None),
                 None => self.take_out(&id),
             }
             if !same {
                 told.push(id);
             }
         }
+        self.seen_all()?;
+        Ok((told, digests))
+    }
+
+    /// Takes everything in at once: a first look.
+    fn fill<T>(&mut self, ids: Vec<scan::Named>, read: Vec<Option<Read<T>>>) -> Result<(Vec<TaskId>, Vec<(TaskId, T)>)> {
+        let (mut entries, mut digests, mut turns) = (Vec::with_capacity(read.len()), Vec::with_capacity(read.len()), Vec::new());
+        for ((id, _), read) in ids.into_iter().zip(read) {
+            let Some(Read { entry, digest, .. }) = read else { continue };
+            turns.extend(held(&entry).map(|(turn, by)| (id.clone(), turn.to_owned(), by.to_owned())));
+            digests.extend(digest.map(|digest| (id.clone(), digest)));
+            entries.push((id, entry));
+        }
+        let told = entries.iter().map(|(id, _)| id.clone()).collect();
+        self.index.fill(entries);
+        turns.iter().for_each(|(id, turn, by)| self.index.begin_turn(id, turn, by));
+        self.seen_all()?;
+        Ok((told, digests))
+    }
+
+    /// The whole directory has been read.
+    fn seen_all(&mut self) -> Result<()> {
         if !self.seen {
             self.suspect_overwritten()?;
             self.seen = true;
         }
         self.look_up_archived();
-        Ok((told, digests))
+        Ok(())
     }
 
     /// At a first look: turns that living teammates hold and of which their task's file says nothing.
@@ -398,11 +436,11 @@ impl Board {
 
     /// Whether ids that tasks name and that are not here are those of archived, completed tasks.
     pub(crate) fn look_up_archived(&mut self) {
-        let unknown = self.index.unknown_blockers();
-        if unknown.is_empty() {
-            return;
-        }
-        for id in unknown {
+        self.look_up(self.index.unknown_blockers());
+    }
+
+    fn look_up(&mut self, absent: Vec<TaskId>) {
+        for id in absent {
             if let Some((_, task)) = self.read_archived(&id) {
                 self.index.set_archived(id, task.status == Status::Completed);
             }
@@ -567,6 +605,11 @@ impl Board {
             _ => Ok(()),
         }
     }
+}
+
+/// The turn that holds a task in progress, and whose it is.
+fn held(entry: &Entry) -> Option<(&str, &str)> {
+    entry.facts().filter(|facts| facts.status == Phase::InProgress).and_then(|facts| facts.turn())
 }
 
 const HEAD: &str = "board.json";

@@ -129,17 +129,24 @@ impl Dir {
 
     /// The names in it, in no order. Names that are not UTF-8 come with replacement characters and `false`.
     pub fn names(&self) -> Result<Vec<(String, bool)>> {
-        let fail = |e: Errno| Error::io("list", &self.path, e);
         let mut names = Vec::new();
+        self.each_name(|name, utf8, _| names.push((name.to_owned(), utf8)))?;
+        Ok(names)
+    }
+
+    /// Tells each name in it, whether that is UTF-8, and whether it is known without a look at it to be a regular file.
+    pub(crate) fn each_name(&self, mut tell: impl FnMut(&str, bool, bool)) -> Result<()> {
+        let fail = |e: Errno| Error::io("list", &self.path, e);
         for entry in rustix::fs::Dir::read_from(&self.fd).map_err(fail)? {
             let entry = entry.map_err(fail)?;
+            let regular = entry.file_type() == FileType::RegularFile;
             match entry.file_name().to_str() {
                 Ok("." | "..") => {}
-                Ok(name) => names.push((name.to_owned(), true)),
-                Err(_) => names.push((entry.file_name().to_string_lossy().into_owned(), false)),
+                Ok(name) => tell(name, true, regular),
+                Err(_) => tell(&entry.file_name().to_string_lossy(), false, regular),
             }
         }
-        Ok(names)
+        Ok(())
     }
 
     /// What a name stands for and its stamp; links are not followed. `None`: there is no such name.

@@ -166,7 +166,7 @@ impl<'a> Document<'a> {
 
     /// The document in one line, without spaces between its tokens.
     pub fn compact(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(self.entries.iter().map(|(k, v)| k.len() + v.len() + 4).sum::<usize>() + 2);
         self.print(&mut out, &mut squeeze, "", ":", "");
         out
     }
@@ -240,6 +240,10 @@ fn too_deep(text: &str, limit: usize) -> bool {
 }
 
 fn quote(text: &str, out: &mut String) {
+    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
+        out.extend(["\"", text, "\""]);
+        return;
+    }
     match serde_json::to_string(text) {
         Ok(quoted) => out.push_str(&quoted),
         Err(_) => out.push_str("\"\""),

@@ -48,8 +48,8 @@ pub fn block(document: &mut Document<'_>, task: &Task, on: &[TaskId], now: Times
     if task.status != Status::Pending {
         return Err(Refusal::of(Rule::IllegalTransition, &task.id, format!("it is {}, so it cannot be blocked", task.status)));
     }
-    set_edges(document, task, |edges| edges.extend(on.iter().filter(|blocker| !task.blocked_by.contains(blocker)).cloned()));
     transition::touch(document, task, now);
+    set_edges(document, task, |edges| edges.extend(on.iter().filter(|blocker| !task.blocked_by.contains(blocker)).cloned()));
     Ok(())
 }
 
@@ -58,8 +58,8 @@ pub fn unblock(document: &mut Document<'_>, task: &Task, from: &[TaskId], now: T
     if let Some(other) = from.iter().find(|blocker| !task.blocked_by.contains(blocker)) {
         return Err(Refusal::of(Rule::UnknownId, &task.id, format!("it does not wait for {other}")));
     }
-    set_edges(document, task, |edges| edges.retain(|blocker| !from.is_empty() && !from.contains(blocker)));
     transition::touch(document, task, now);
+    set_edges(document, task, |edges| edges.retain(|blocker| !from.is_empty() && !from.contains(blocker)));
     Ok(())
 }
 

@@ -21,6 +21,15 @@ pub fn cycles(edges: &BTreeMap<TaskId, Vec<TaskId>>) -> Vec<Vec<TaskId>> {
     found
 }
 
+/// A cycle that leads through one of these tasks, as the ids on a way round that begins there.
+pub fn cycle_through(ids: &BTreeSet<&TaskId>, edges: &BTreeMap<TaskId, Vec<TaskId>>) -> Option<Vec<TaskId>> {
+    components(edges).into_iter().find_map(|component| {
+        let members: BTreeSet<&TaskId> = component.into_iter().collect();
+        let first = members.iter().find(|id| ids.contains(*id))?;
+        path(first, first, |id| edges.get(id).into_iter().flatten().filter(|to| members.contains(to)).cloned().collect())
+    })
+}
+
 /// The way round that an edge `from → to` would close: `from`, `to`, …, back to `from` (not repeated).
 pub fn would_close(from: &TaskId, to: &TaskId, edges: impl Fn(&TaskId) -> Vec<TaskId>) -> Option<Vec<TaskId>> {
     if from == to {
@@ -143,6 +152,15 @@ mod tests {
         let knot = graph(&[("a", &["b"]), ("b", &["c", "a"]), ("c", &["a"])]);
         assert_eq!(cycles(&knot).len(), 1);
         assert!(cycles(&graph(&[("1", &["2"]), ("2", &[])])).is_empty());
+    }
+
+    #[test]
+    fn a_cycle_beside_another_one_is_found() {
+        // 1 and 2 wait for each other, and 2 and 3 do.
+        let board = graph(&[("1", &["2"]), ("2", &["1", "3"]), ("3", &["2"]), ("4", &["1"])]);
+        let through = |text: &str| cycle_through(&[&id(text)].into(), &board);
+        assert_eq!(texts(&[through("3").unwrap()]), ["3 2"]);
+        assert!(through("4").is_none());
     }
 
     #[test]

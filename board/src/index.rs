@@ -78,6 +78,11 @@ impl Index {
         self.version
     }
 
+    /// Whether nothing is known yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.entries.is_empty() && self.turns.is_empty()
+    }
+
     /// Every file with an id, in natural order.
     pub fn entries(&self) -> impl Iterator<Item = (&TaskId, &Entry)> {
         self.entries.iter()
@@ -142,7 +147,7 @@ impl Index {
             return Err(NotReady::because(crate::Rule::NotValid, "its file is no valid task"));
         };
         ready::standing(facts)?;
-        let blockers = self.blockers(id);
+        let blockers = self.blockers_of(id, facts);
         if !blockers.is_empty() {
             return Err(ready::blocked(&blockers));
         }
@@ -151,7 +156,10 @@ impl Index {
 
     /// What stands in a task's way now.
     pub fn blockers(&self, id: &TaskId) -> Vec<Blocker> {
-        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return Vec::new() };
+        self.entries.get(id).and_then(Entry::facts).map_or_else(Vec::new, |facts| self.blockers_of(id, facts))
+    }
+
+    fn blockers_of(&self, id: &TaskId, facts: &Facts) -> Vec<Blocker> {
         let other_side = self.edges_from_other_side(id, facts);
         facts.blocked_by.iter().chain(other_side).filter_map(|blocker| self.in_the_way(id, blocker)).collect()
     }
@@ -187,6 +195,12 @@ impl Index {
         self.unknown.iter().filter(named).cloned().collect()
     }
 
+    /// The same for the ids that one task waits for.
+    pub(crate) fn absent_blockers(&self, id: &TaskId) -> Vec<TaskId> {
+        let blockers = self.entries.get(id).and_then(Entry::facts).map_or(&[][..], |facts| &facts.blocked_by);
+        blockers.iter().filter(|other| !self.entries.contains_key(*other) && !self.archived.contains_key(*other)).cloned().collect()
+    }
+
     /// Says whether an absent id is that of a completed task in the archive.
     pub(crate) fn set_archived(&mut self, id: TaskId, completed: bool) {
         self.unknown.remove(&id);
@@ -201,27 +215,44 @@ impl Index {
         unfinished.map(|(id, facts)| (id.clone(), facts.blocked_by.iter().chain(self.edges_from_other_side(id, facts)).cloned().collect())).collect()
     }
 
+    /// Tells at once what all the files say, in the order of their ids: the same as [`Index::put`] for each of them,
+    /// for a first look at a board of which nothing is known yet.
+    pub(crate) fn fill(&mut self, entries: Vec<(TaskId, Entry)>) {
+        self.version += entries.len() as u64;
+        for (id, entry) in &entries {
+            if let State::Task(facts) = &entry.state {
+                self.link(id, facts);
+            }
+        }
+        self.entries = entries.into_iter().collect();
+        let named = self.dependants.keys().chain(self.blocked_from.keys());
+        self.unknown = named.filter(|other| !self.entries.contains_key(*other) && !self.archived.contains_key(*other)).cloned().collect();
+        let (mut open, mut untidy) = (Vec::new(), Vec::new());
+        for (id, facts) in self.entries.iter().filter_map(|(id, entry)| Some((id, entry.facts()?))) {
+            if self.stands_open(id, facts) {
+                open.push((Reverse(facts.priority), id.clone()));
+            }
+            if self.is_untidy(id, facts) {
+                untidy.push(id.clone());
+            }
+        }
+        // By id they are sorted already, and sorting what is sorted costs little.
+        open.sort_by_key(|(priority, _)| *priority);
+        (self.open, self.untidy) = (open.into_iter().collect(), untidy.into_iter().collect());
+    }
+
     /// Tells what a file says.
     pub(crate) fn put(&mut self, id: &TaskId, entry: Entry) {
         self.version += 1;
         let was_completed = self.is_completed(id);
+        let mut further: Vec<TaskId> = self.get(id).and_then(Entry::facts).map(|facts| facts.blocks().to_vec()).unwrap_or_default();
         self.unlink(id);
         if let State::Task(facts) = &entry.state {
             let named = facts.blocked_by.iter().chain(facts.blocks());
             self.unknown.extend(named.filter(|other| !self.entries.contains_key(*other) && !self.archived.contains_key(*other)).cloned());
-            for blocker in &facts.blocked_by {
-                self.dependants.entry(blocker.clone()).or_default().push(id.clone());
-            }
-            for dependant in facts.blocks() {
-                self.dependants.entry(id.clone()).or_default().push(dependant.clone());
-                self.blocked_from.entry(dependant.clone()).or_default().push(id.clone());
-            }
-            if facts.status == Phase::InProgress {
-                self.in_progress.insert(id.clone());
-                self.timed.extend(waits_until(facts).map(|until| (until, id.clone())));
-            }
+            self.link(id, facts);
         }
-        let further: Vec<TaskId> = entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default();
+        further.extend(entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default());
         let appeared = self.entries.insert(id.clone(), entry).is_none();
         self.unknown.remove(id);
         self.refresh(id);
@@ -273,7 +304,7 @@ impl Index {
         self.refresh_dependants(id);
     }
 
-    /// The file is gone.
+    /// The file is gone. A turn on it is not: editors take a file away before they put its new version there.
     pub(crate) fn take_out(&mut self, id: &TaskId) {
         self.unlink(id);
         if let Some(entry) = self.entries.remove(id) {
@@ -285,11 +316,25 @@ impl Index {
             entry.facts().map(|facts| facts.blocks().to_vec()).unwrap_or_default().iter().for_each(|dependant| self.refresh(dependant));
             self.refresh_dependants(id);
         }
-        self.turns.remove(id);
     }
 
     fn is_completed(&self, id: &TaskId) -> bool {
         self.entries.get(id).and_then(Entry::facts).is_some_and(|facts| facts.status == Phase::Completed)
+    }
+
+    /// Notes what follows from what a file says, but for what follows from those of others too.
+    fn link(&mut self, id: &TaskId, facts: &Facts) {
+        for blocker in &facts.blocked_by {
+            self.dependants.entry(blocker.clone()).or_default().push(id.clone());
+        }
+        for dependant in facts.blocks() {
+            self.dependants.entry(id.clone()).or_default().push(dependant.clone());
+            self.blocked_from.entry(dependant.clone()).or_default().push(id.clone());
+        }
+        if facts.status == Phase::InProgress {
+            self.in_progress.insert(id.clone());
+            self.timed.extend(waits_until(facts).map(|until| (until, id.clone())));
+        }
     }
 
     /// Takes back everything that follows from what a file said.
@@ -320,10 +365,7 @@ impl Index {
     fn refresh(&mut self, id: &TaskId) {
         let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
         let place = (Reverse(facts.priority), id.clone());
-        let open = ready::standing(facts).is_ok() && self.blockers(id).is_empty();
-        let finished = facts.blocked_by.iter().any(|blocker| self.is_finished(id, blocker));
-        let missing = self.edges_from_other_side(id, facts).any(|blocker| self.in_the_way(id, blocker).is_some());
-        let untidy = facts.status != Phase::Completed && (finished || missing);
+        let (open, untidy) = (self.stands_open(id, facts), self.is_untidy(id, facts));
         let changed = match open {
             true => self.open.insert(place),
             false => self.open.remove(&place),
@@ -333,6 +375,16 @@ impl Index {
             false => self.untidy.remove(id),
         };
         self.version += u64::from(changed);
+    }
+
+    fn stands_open(&self, id: &TaskId, facts: &Facts) -> bool {
+        ready::standing(facts).is_ok() && self.blockers_of(id, facts).is_empty()
+    }
+
+    fn is_untidy(&self, id: &TaskId, facts: &Facts) -> bool {
+        let finished = || facts.blocked_by.iter().any(|blocker| self.is_finished(id, blocker));
+        let missing = || self.edges_from_other_side(id, facts).any(|blocker| self.in_the_way(id, blocker).is_some());
+        facts.status != Phase::Completed && (finished() || missing())
     }
 
     fn is_finished(&self, id: &TaskId, blocker: &TaskId) -> bool {
@@ -367,5 +419,55 @@ fn forget(map: &mut HashMap<TaskId, Vec<TaskId>>, key: &TaskId, value: &TaskId) 
         if list.is_empty() {
             map.remove(key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+    use crate::task::Task;
+
+    fn entry(id: &str, json: &str) -> (TaskId, Entry) {
+        let id = TaskId::new(id).unwrap();
+        let text = format!("{{\"subject\":\"x\",{json}}}");
+        let task = Task::read(&id, &Document::parse(text.as_bytes()).unwrap()).unwrap();
+        let state = State::Task(Facts::of(&task));
+        (id, Entry { stamp: Stamp::default(), doubtful: false, state })
+    }
+
+    #[test]
+    fn all_at_once_is_the_same_as_one_by_one() {
+        let until = r#""status":"in_progress","owner":"bob","parked":{"on":"until","until":"2026-01-02T03:04:05Z"}"#;
+        let board = || {
+            let mut entries = vec![
+                entry("1", r#""status":"completed""#),
+                entry("2", r#""blockedBy":[1,404],"dependsOn":[1,404]"#),
+                entry("3", r#""blockedBy":[1]"#),
+                entry("4", r#""blocks":[5,405]"#),
+                entry("5", r#""priority":7"#),
+                entry("6", r#""priority":7,"blockedBy":[6]"#),
+                entry("7", until),
+                entry("8", r#""status":"failed""#),
+                entry("9", r#""blockedBy":[8]"#),
+                entry("a b", r#""priority":-1"#),
+            ];
+            let invalid = State::Invalid(Box::new(Problem::whole("no")));
+            entries.push((TaskId::new("z").unwrap(), Entry { stamp: Stamp::default(), doubtful: false, state: invalid }));
+            entries
+        };
+        let (mut at_once, mut one_by_one) = (Index::default(), Index::default());
+        at_once.fill(board());
+        board().into_iter().for_each(|(id, entry)| one_by_one.put(&id, entry));
+        assert_eq!(at_once.open, one_by_one.open);
+        assert_eq!(at_once.open().map(TaskId::as_str).collect::<Vec<_>>(), ["3", "4", "a b"]);
+        assert_eq!(at_once.untidy, one_by_one.untidy);
+        assert_eq!(at_once.untidy().map(TaskId::as_str).collect::<Vec<_>>(), ["2", "3", "5"]);
+        assert_eq!(at_once.in_progress, one_by_one.in_progress);
+        assert_eq!(at_once.timed, one_by_one.timed);
+        assert_eq!(at_once.unknown, one_by_one.unknown);
+        assert_eq!(at_once.dependants, one_by_one.dependants);
+        assert_eq!(at_once.blocked_from, one_by_one.blocked_from);
+        assert_eq!(at_once.entries.len(), one_by_one.entries.len());
     }
 }

@@ -47,7 +47,8 @@ pub(crate) struct Line<'a> {
     /// The holder of a claim.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<Cow<'a, str>>,
-    /// When.
+    /// When: for people who read the journal.
+    #[serde(skip_deserializing)]
     pub(crate) at: Timestamp,
     /// The file afterwards: inode, size, mtime, ctime.
     #[serde(default, skip_serializing_if = "Option::is_none")]

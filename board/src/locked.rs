@@ -157,7 +157,8 @@ impl<'b> LockedBoard<'b> {
                 Some(lock) => Arc::clone(lock),
                 None => Arc::clone(board.lock.insert(LockFile::open(&ours.dir, "lock")?)),
             };
-            let held = lock.lock(Mode::Exclusive, patience)?;
+            // What others did meanwhile is read while they still hold it, so that the lock is not held for that.
+            let held = lock.lock_after(Mode::Exclusive, patience, || Ok(()))?;
             // Somebody may have removed the file: then others lock another one.
             if lock.is_current(&ours.dir)? {
                 break held;
@@ -445,8 +446,9 @@ impl<'b> LockedBoard<'b> {
             };
             let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
             let ended = task.attempts.iter().any(|attempt| attempt.turn == turn);
+            let held = task.claim.as_ref().is_some_and(|claim| !self.board.is_over(&claim.turn));
             // Another turn holds it, or a person said that nobody is to work on it: that stands.
-            if ended || task.claim.is_some() || !matches!(task.status, Status::Pending | Status::InProgress) {
+            if ended || held || !matches!(task.status, Status::Pending | Status::InProgress) {
                 self.board.index.end_turn(&id);
                 continue;
             }
@@ -456,9 +458,18 @@ impl<'b> LockedBoard<'b> {
                 transition::restore(document, task, &claim, clock::now());
                 Ok(())
             };
-            let stamp = self.replace(&id, &Found { bytes, stamp, task }, None, false, &restore)?;
-            self.board.read_again(&id);
-            self.tell(&id, Op::Changed, None, None, Some(stamp));
+            match self.replace(&id, &Found { bytes, stamp, task }, None, false, &restore) {
+                Ok(stamp) => {
+                    self.board.read_again(&id);
+                    self.tell(&id, Op::Changed, None, None, Some(stamp));
+                }
+                // Gone or edited at this moment: its next reading tells.
+                Err(e) if e.is_refusal() => self.board.read_again(&id),
+                Err(e) => {
+                    self.board.suspects.insert(id, (turn, by));
+                    return Err(e);
+                }
+            }
         }
         Ok(())
     }

@@ -25,27 +25,28 @@ pub(crate) fn grain(coarse: bool) -> i128 {
     if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS }
 }
 
+/// What is to be read: a task's file, and whether the directory said that it is a regular one.
+pub(crate) type Named = (TaskId, bool);
+
 /// What a name in the directory is.
 pub(crate) struct Listed {
-    pub(crate) ids: Vec<TaskId>,
+    pub(crate) ids: Vec<Named>,
     pub(crate) nameless: BTreeMap<String, Problem>,
 }
 
 /// The names in the directory that are tasks by their name.
 pub(crate) fn list(tasks: &Dir) -> Result<Listed> {
     let mut listed = Listed { ids: Vec::new(), nameless: BTreeMap::new() };
-    for (name, utf8) in tasks.names()? {
-        match TaskId::of_file(&name) {
-            None => {}
-            Some(_) if !utf8 => {
-                listed.nameless.insert(name, Problem::whole("the file's name is not UTF-8"));
-            }
-            Some(Ok(id)) => listed.ids.push(id),
-            Some(Err(e)) => {
-                listed.nameless.insert(name, Problem::whole(e.to_string()));
-            }
+    tasks.each_name(|name, utf8, regular| match TaskId::of_file(name) {
+        None => {}
+        Some(_) if !utf8 => {
+            listed.nameless.insert(name.to_owned(), Problem::whole("the file's name is not UTF-8"));
         }
-    }
+        Some(Ok(id)) => listed.ids.push((id, regular)),
+        Some(Err(e)) => {
+            listed.nameless.insert(name.to_owned(), Problem::whole(e.to_string()));
+        }
+    })?;
     Ok(listed)
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn names_stamp(tasks: &Dir, coarse: bool) -> Result<Option<Stamp>> {
 }
 
 /// The known tasks whose files no longer bear the stamp that was seen, or may have changed all the same.
-pub(crate) fn changed(tasks: &Dir, index: &Index) -> Vec<TaskId> {
+pub(crate) fn changed(tasks: &Dir, index: &Index) -> Vec<Named> {
     let mut name = String::new();
     let mut is_same = |id: &TaskId, entry: &Entry| {
         name.clear();
@@ -66,24 +67,40 @@ pub(crate) fn changed(tasks: &Dir, index: &Index) -> Vec<TaskId> {
         let settled = !entry.doubtful && !matches!(entry.state, State::Unsettled(_));
         settled && tasks.stat(&name).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp)
     };
-    index.entries().filter(|(id, entry)| !is_same(id, entry)).map(|(id, _)| id.clone()).collect()
+    index.entries().filter(|(id, entry)| !is_same(id, entry)).map(|(id, _)| (id.clone(), false)).collect()
 }
 
-/// A file that was read: what the index keeps, and where it is a task, that and what a caller wanted of it.
+/// A file that was read. Not the whole task: there may be a hundred thousand of these at a time.
 pub(crate) struct Read<T = ()> {
+    /// What the index keeps.
     pub(crate) entry: Entry,
-    pub(crate) task: Option<(Task, T)>,
+    /// The turns that it says have ended.
+    pub(crate) ended: Vec<String>,
+    /// Where it is a task, what a caller wanted of it.
+    pub(crate) digest: Option<T>,
 }
 
 /// Reads one file. `None`: it is gone.
 pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) -> Option<Read> {
-    read_with(tasks, id, coarse, bytes, &|_, _| ())
+    read_with(tasks, id, false, coarse, bytes, &|_, _| ())
 }
 
-fn read_with<T>(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>, digest: &impl Fn(&mut Document<'_>, &Task) -> T) -> Option<Read<T>> {
+/// `regular`: it was a regular file a moment ago, so that it may be opened without another look. Should it be one no
+/// longer, its reading finds that out.
+fn read_with<T>(
+    tasks: &Dir,
+    id: &TaskId,
+    regular: bool,
+    coarse: bool,
+    bytes: &mut Vec<u8>,
+    digest: &impl Fn(&mut Document<'_>, &Task) -> T,
+) -> Option<Read<T>> {
     let name = id.file_name();
+    if regular && let Ok(stamp) = tasks.read_into(&name, bytes) {
+        return Some(understand_with(id, bytes, stamp, coarse, digest));
+    }
     let invalid =
-        |stamp, reason: String| Some(Read { entry: Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }, task: None });
+        |stamp, reason: String| Some(Read::no_task(Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }));
     let (kind, seen) = match tasks.stat(&name) {
         Ok(Some(found)) => found,
         Ok(None) => return None,
@@ -116,12 +133,20 @@ fn understand_with<T>(id: &TaskId, bytes: &[u8], stamp: Stamp, coarse: bool, dig
         let digest = digest(&mut document, &task);
         Ok((task, digest))
     });
-    let (state, task) = match read {
-        Ok((task, digest)) => (State::Task(Facts::of(&task)), Some((task, digest))),
-        Err(problem) if problem.truncated && is_settling(stamp, now) => (State::Unsettled(Box::new(problem)), None),
-        Err(problem) => (State::Invalid(Box::new(problem)), None),
-    };
-    Read { entry: Entry { stamp, doubtful, state }, task }
+    match read {
+        Ok((task, digest)) => {
+            let entry = Entry { stamp, doubtful, state: State::Task(Facts::of(&task)) };
+            Read { entry, ended: task.attempts.into_iter().map(|attempt| attempt.turn).collect(), digest: Some(digest) }
+        }
+        Err(problem) if problem.truncated && is_settling(stamp, now) => Read::no_task(Entry { stamp, doubtful, state: State::Unsettled(Box::new(problem)) }),
+        Err(problem) => Read::no_task(Entry { stamp, doubtful, state: State::Invalid(Box::new(problem)) }),
+    }
+}
+
+impl<T> Read<T> {
+    fn no_task(entry: Entry) -> Read<T> {
+        Read { entry, ended: Vec::new(), digest: None }
+    }
 }
 
 /// Whether a file's writer may still be at work. A file from the future is not waited for.
@@ -132,14 +157,14 @@ fn is_settling(stamp: Stamp, now: i128) -> bool {
 /// Reads many files, side by side where that pays. The order of the answers is that of the ids.
 pub(crate) fn read_many<T: Send>(
     tasks: &Dir,
-    ids: &[TaskId],
+    ids: &[Named],
     coarse: bool,
     threads: usize,
     digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync),
 ) -> Vec<Option<Read<T>>> {
-    let one = |ids: &[TaskId]| {
+    let one = |ids: &[Named]| {
         let mut bytes = Vec::new();
-        ids.iter().map(|id| read_with(tasks, id, coarse, &mut bytes, digest)).collect::<Vec<_>>()
+        ids.iter().map(|(id, regular)| read_with(tasks, id, *regular, coarse, &mut bytes, digest)).collect::<Vec<_>>()
     };
     if ids.len() < MANY || threads < 2 {
         return one(ids);

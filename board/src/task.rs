@@ -437,17 +437,8 @@ fn description(value: &str) -> Result<(), String> {
 }
 
 fn own_id(value: &str) -> Result<String, String> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Id {
-        Text(String),
-        Number(i64),
-    }
-    match typed(value) {
-        Ok(Id::Text(id)) => Ok(id),
-        Ok(Id::Number(id)) => Ok(id.to_string()),
-        Err(_) => Err("it must be a string or an integer".into()),
-    }
+    let id = if value.starts_with('"') { typed(value) } else { typed::<i64>(value).map(|id| id.to_string()) };
+    id.map_err(|_| "it must be a string or an integer".into())
 }
 
 fn command(value: &str) -> Result<Command, String> {

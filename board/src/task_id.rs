@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use crate::name::{NameError, check};
@@ -10,30 +11,35 @@ use crate::name::{NameError, check};
 ///
 /// In documents an id may be a string or an integer; `7` and `"7"` are the same id, `"07"` is another.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct TaskId(Arc<str>);
+pub struct TaskId {
+    /// Most ids are numbers, and are compared often: as such they need no look at the text.
+    number: Option<NonZeroU64>,
+    text: Arc<str>,
+}
 
 impl TaskId {
     /// Checks an id: it must stay one file name in `.tasks/`.
     pub fn new(text: &str) -> Result<Self, NameError> {
         check("task id", text, 200)?;
-        Ok(TaskId(text.into()))
+        let plain = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+        Ok(TaskId { number: plain.then(|| text.parse().ok()).flatten(), text: text.into() })
     }
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The name of its file in `.tasks/`.
     pub fn file_name(&self) -> String {
-        let mut name = String::with_capacity(self.0.len() + 10);
+        let mut name = String::with_capacity(self.text.len() + 10);
         self.write_file_name(&mut name);
         name
     }
 
     /// Appends that name to a text.
     pub(crate) fn write_file_name(&self, text: &mut String) {
-        ["task_", &self.0, ".json"].into_iter().for_each(|part| text.push_str(part));
+        ["task_", &self.text, ".json"].into_iter().for_each(|part| text.push_str(part));
     }
 
     /// The id that a file name bears, where it is a task's: `task_<id>.json`.
@@ -44,16 +50,16 @@ impl TaskId {
 
     /// The id as a number, where it is one that `crew add` could have given.
     pub fn number(&self) -> Option<u64> {
-        if self.0.starts_with('0') || !self.0.bytes().all(|b| b.is_ascii_digit()) {
-            return None;
-        }
-        self.0.parse().ok()
+        self.number.map(NonZeroU64::get)
     }
 }
 
 impl Ord for TaskId {
     fn cmp(&self, other: &Self) -> Ordering {
-        natural(self.0.as_bytes(), other.0.as_bytes())
+        match (self.number, other.number) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => natural(self.text.as_bytes(), other.text.as_bytes()),
+        }
     }
 }
 
@@ -98,13 +104,13 @@ fn without_zeros(run: &[u8]) -> &[u8] {
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl fmt::Debug for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.text, f)
     }
 }
 
@@ -117,7 +123,7 @@ impl std::str::FromStr for TaskId {
 
 impl serde::Serialize for TaskId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_str(&self.text)
     }
 }
 

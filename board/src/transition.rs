@@ -99,6 +99,7 @@ pub fn restore(document: &mut Document<'_>, task: &Task, claim: &Claim, now: Tim
     document.set("status", &Status::InProgress);
     document.set("owner", &claim.by);
     document.set("claim", claim);
+    document.remove("parked");
     touch(document, task, now);
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use board::Error;
 use board::add::Draft;
 use board::document::Document;
+use board::task::Status;
 use board::task_id::TaskId;
 
 use super::PATIENCE;
@@ -119,15 +120,14 @@ impl Add {
             description: self.options.description.as_deref().map(plain),
             run: self.options.run.as_deref().map(command),
             check: self.options.check.as_deref().map(command),
-            needs: self.options.needs.clone(),
-            ..TaskOptions::default()
+            ..self.options.clone()
         };
-        let rest = self.options.keys();
-        let filled = options.keys();
-        for (key, value) in rest {
-            let value = filled.iter().find(|(name, _)| *name == key).map_or(value, |(_, filled)| filled.clone());
-            document.set_raw(key, value);
+        // People read these first.
+        if let Some(description) = &options.description {
+            document.set("description", description);
         }
+        document.set("status", &Status::Pending);
+        options.keys().into_iter().for_each(|(key, value)| document.set_raw(key, value));
         if !self.blocked_by.is_empty() {
             document.set("blockedBy", &self.blocked_by);
         }

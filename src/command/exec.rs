@@ -15,10 +15,12 @@ use teammates::workplace::Workplace;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::arming;
+use crate::arming::{self, Scope};
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
+use crate::log::{self, Log};
 use crate::machine;
 
 /// Claim a task, run a command on it, and finish it by the command's exit code.
@@ -49,24 +51,26 @@ impl Exec {
     /// Runs the verb.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
-        arming::allow(&mut board, self.yes, "crew exec")?;
+        let waits = config::apply(&mut board)?;
+        arming::allow(&mut board, Scope::Checks, self.yes, "crew exec")?;
         board.set_threads(machine::processors());
+        log::begin(Log::Warnings);
         let workplace = Workplace::open(board).map_err(start)?;
         let runtime = machine::runtime().map_err(start)?;
-        LocalSet::new().block_on(&runtime, self.work(&workplace))
+        LocalSet::new().block_on(&runtime, self.work(context, &workplace, waits))
     }
 
-    async fn work(self, workplace: &Workplace) -> Result<Exit, Failure> {
+    async fn work(self, context: &Context, workplace: &Workplace, waits: Waits) -> Result<Exit, Failure> {
         let seat = Arc::new(workplace.enter(&self.name, "exec")?);
         let claimant = Claimant::shell(self.name.as_str());
-        let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else { return Ok(Exit::NOTHING_TO_DO) };
         let (stop, told) = watch::channel(None);
         let interrupted = interrupt::forward_to(&stop).map_err(start)?;
+        let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else { return Ok(Exit::NOTHING_TO_DO) };
         let plan = Plan {
             command: Command::Exec(self.command),
             timeout: claimed.task.timeout.or(self.timeout),
             task_on_stdin: false,
-            waits: Waits::default(),
+            waits,
         };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);
@@ -78,7 +82,7 @@ impl Exec {
         worked.on_board?.settle().await?;
         workplace.close()?;
         if let Some(reason) = &worked.ending.reason {
-            eprintln!("task {}: {reason}", worked.claimed.task.id);
+            context.say(format!("task {}: {reason}", worked.claimed.task.id));
         }
         match worked.ending.outcome {
             _ if interrupted.get() => Ok(Exit::INTERRUPTED),

@@ -28,7 +28,7 @@ impl Init {
         let path = board.place().tasks().display();
         match context.json {
             true => context.print(serde_json::json!({ "board": board.place().tasks(), "durability": durability, "made": !existed }))?,
-            false if existed => context.say(format!("{path} was there already; it is {} now", word(durability))),
+            false if existed => context.say(format!("{path} was there already; what it survives now: {}", word(durability))),
             false => context.say(format!("made {path}; `crew add \"what is to be done\"` adds a task")),
         }
         Ok(Exit::DONE)
@@ -47,7 +47,7 @@ fn project(context: &Context) -> Result<PathBuf, Failure> {
 
 fn word(durability: Durability) -> &'static str {
     match durability {
-        Durability::Full => "full: what was reported survives a power cut",
-        Durability::Relaxed => "relaxed: a power cut may cost the progress of the last seconds",
+        Durability::Full => "a power cut costs nothing that was reported as added or finished (full)",
+        Durability::Relaxed => "a power cut may cost the progress of the last seconds (relaxed)",
     }
 }

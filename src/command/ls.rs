@@ -49,9 +49,9 @@ impl Ls {
             let tasks = board.survey(|document, task| self.keeps(task).then(|| document::open(document, task)))?;
             for entry in self.entries(&board, tasks) {
                 match entry {
-                    Entry::Task(_, mut line, ready) => {
-                        document::close(&mut line, &ready);
-                        writeln!(out, "{line}")?;
+                    Entry::Task(_, line, ready) => {
+                        out.write_all(line.as_bytes())?;
+                        out.write_all(document::end(&ready).as_bytes())?;
                     }
                     Entry::NoTask(file, key, problem) => writeln!(out, "{}", document::no_task(&file, key, problem))?,
                 }
@@ -74,6 +74,8 @@ impl Ls {
             }
         }
         out.flush()?;
+        // The process ends here: taking the board apart piece by piece would only take time.
+        std::mem::forget(board);
         Ok(Exit::DONE)
     }
 

@@ -1,9 +1,12 @@
 //! `crew show`.
 
-use board::Board;
+use std::path::PathBuf;
+
 use board::document::Document;
-use board::ready::Claimant;
+use board::ready::{Claimant, NotReady};
+use board::task::Task;
 use board::task_id::TaskId;
+use board::{Board, Error, Rule};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -22,8 +25,11 @@ impl Show {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let id = &self.id;
         let board = context.seen_board()?;
-        let (bytes, task) = board.read_task(id)?;
-        let ready = board.why_not(id, &Claimant::shell(""));
+        let (file, bytes, task) = read(&board, id)?;
+        let ready = match board.index().get(id) {
+            Some(_) => board.why_not(id, &Claimant::shell("")),
+            None => Err(NotReady { rule: Rule::IllegalTransition, why: "it is archived".into() }),
+        };
         let mut document = Document::parse(&bytes).map_err(|problem| board::Error::NotATask { file: id.file_name(), problem })?;
         if context.json {
             context.print(document::whole(&mut document, &task, &ready))?;
@@ -36,7 +42,7 @@ impl Show {
             ready,
             waits_for: task.edges().map(|edge| (edge.clone(), status_of(&board, edge))).collect(),
             waited_for_by: board.index().dependants(id).to_vec(),
-            file: board.place().tasks().join(id.file_name()),
+            file,
             log,
             task: &task,
         };
@@ -45,8 +51,22 @@ impl Show {
     }
 }
 
+/// A task's file, on the board or in the archive: its path, its bytes, and the task.
+fn read(board: &Board, id: &TaskId) -> Result<(PathBuf, Vec<u8>, Task), Failure> {
+    match board.read_task(id) {
+        Ok((bytes, task)) => Ok((board.place().tasks().join(id.file_name()), bytes, task)),
+        Err(Error::NoSuchTask(_)) => match board.read_archived(id) {
+            Some((bytes, task)) => Ok((board.place().ours().join("archive").join(id.file_name()), bytes, task)),
+            None => Err(Error::NoSuchTask(id.clone()).into()),
+        },
+        Err(e) => Err(e.into()),
+    }
+}
+
 /// How another task stands, in a word. `None`: there is none of that id.
 fn status_of(board: &Board, id: &TaskId) -> Option<String> {
-    board.index().get(id)?;
+    if board.index().get(id).is_none() {
+        return board.read_archived(id).map(|(_, task)| format!("{}, archived", task.status));
+    }
     Some(board.read_task(id).map_or_else(|_| "no valid task".to_owned(), |(_, task)| task.status.as_str().to_owned()))
 }

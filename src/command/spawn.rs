@@ -14,10 +14,12 @@ use teammates::teammate::Teammate;
 use teammates::workplace::Workplace;
 use tokio::task::LocalSet;
 
-use crate::arming;
+use crate::arming::{self, Scope};
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
+use crate::log::{self, Log};
 use crate::machine;
 
 /// Start a teammate: it claims tasks, works, waits for more, and ends after a minute with nothing to do.
@@ -57,12 +59,13 @@ impl Spawn {
             let message = format!("{}: the runner {} is not part of this crewboard yet; `command` is", profile.name, profile.runner);
             return Err(refused(message));
         }
+        let waits = config::apply(&mut board)?;
         if !self.foreground || !self.yes {
-            arming::allow(&mut board, self.yes, "crew spawn")?;
+            arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn")?;
         }
         match self.foreground {
-            true => live(Workplace::open(board).map_err(start)?, profile, machine::events()),
-            false => self.detach(&board),
+            true => live(context, Workplace::open(board).map_err(start)?, profile, waits),
+            false => self.detach(context, &board),
         }
     }
 
@@ -80,7 +83,7 @@ impl Spawn {
         Ok(profile)
     }
 
-    fn detach(&self, board: &board::Board) -> Result<Exit, Failure> {
+    fn detach(&self, context: &Context, board: &board::Board) -> Result<Exit, Failure> {
         let names = match self.count {
             None => vec![self.name.clone()],
             Some(count) => (1..=count).map(|number| Name::new(&format!("{}-{number}", self.name))).collect::<Result<_, _>>().map_err(board::Error::from)?,
@@ -100,7 +103,7 @@ impl Spawn {
         let deadline = Instant::now() + BEGIN;
         for (name, mut child) in begun {
             wait_until_present(board, name, &mut child, deadline)?;
-            println!("{name}");
+            context.print(name)?;
         }
         Ok(Exit::DONE)
     }
@@ -124,15 +127,16 @@ fn origin(file: &Path) -> Origin {
     if claude { Origin::ClaudeAgent } else { Origin::Crew }
 }
 
-fn live(workplace: Workplace, profile: Profile, events: bool) -> Result<Exit, Failure> {
+fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits) -> Result<Exit, Failure> {
+    log::begin(Log::Diary);
     let runtime = machine::runtime().map_err(start)?;
     LocalSet::new().block_on(&runtime, async {
         let told = interrupt::told().map_err(start)?;
         let name = profile.name.clone();
-        let teammate = Teammate::enter(workplace, profile, Waits::default(), events)?;
-        eprintln!("{name} is at work");
+        let teammate = Teammate::enter(workplace, profile, waits, machine::events())?;
+        context.say(format!("{name} is at work"));
         teammate.live(told).await?;
-        eprintln!("{name} has shut down");
+        context.say(format!("{name} has shut down"));
         Ok(Exit::DONE)
     })
 }

@@ -1,14 +1,12 @@
 //! What a person may say of a task: options that `add` and `edit` share.
 
-use std::time::Duration;
-
 use board::duration;
 use board::name::Name;
 use board::task::Tier;
 use serde_json::json;
 
 /// Keys of a task.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct TaskOptions {
     /// The brief, in Markdown
     #[arg(long, value_name = "TEXT")]
@@ -47,8 +45,8 @@ pub(super) struct TaskOptions {
     pub(super) plan: Option<String>,
 
     /// Wall clock for one attempt ("90s", "15m", "1h30m")
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(super) timeout: Option<Duration>,
+    #[arg(long, value_name = "DURATION", value_parser = a_duration)]
+    pub(super) timeout: Option<String>,
 
     /// Further attempts after a failure (default 0)
     #[arg(long, value_name = "NUMBER")]
@@ -77,13 +75,18 @@ impl TaskOptions {
             ("plan", text(&self.plan)),
             ("run", text(&self.run)),
             ("check", text(&self.check)),
-            ("timeout", self.timeout.map(|timeout| json!(duration::print(timeout)))),
+            ("timeout", text(&self.timeout)),
             ("retries", self.retries.map(|retries| json!(retries))),
             ("keep", self.keep.map(|keep| json!(keep))),
             ("worktree", self.worktree.map(|worktree| json!(worktree))),
         ];
         keys.into_iter().filter_map(|(key, value)| Some((key, value?.to_string()))).collect()
     }
+}
+
+/// A duration, as it was written.
+fn a_duration(text: &str) -> Result<String, String> {
+    duration::parse(text).map(|_| text.trim().to_owned())
 }
 
 fn tier(word: &str) -> Result<Tier, String> {

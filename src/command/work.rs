@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use board::Durability;
-use teammates::attempt::Waits;
 use teammates::batch::{self, Batch};
 use teammates::workplace::Workplace;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::arming;
+use crate::arming::{self, Scope};
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
+use crate::log::{self, Log};
 use crate::machine;
 use crate::progress::Progress;
 use crate::view;
@@ -42,7 +43,8 @@ impl Work {
     /// Runs the verb.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
-        arming::allow(&mut board, self.yes, "crew work")?;
+        let waits = config::apply(&mut board)?;
+        arming::allow(&mut board, Scope::Everything, self.yes, "crew work")?;
         if self.relaxed {
             board.set_durability(Durability::Relaxed);
         }
@@ -53,9 +55,10 @@ impl Work {
         let batch = Batch {
             jobs: self.jobs.map_or_else(machine::processors, usize::from),
             timeout: self.timeout,
-            waits: Waits::default(),
+            waits,
             events: machine::events(),
         };
+        log::begin(Log::Warnings);
         let workplace = Workplace::open(board).map_err(start)?;
         let (stop, _told) = watch::channel(None);
         let runtime = machine::runtime().map_err(start)?;

@@ -1,5 +1,7 @@
 //! A task as JSON: its own document, with its id, and whether it is ready.
 
+use std::borrow::Cow;
+
 use board::document::{Document, Problem};
 use board::index::State;
 use board::ready::NotReady;
@@ -8,7 +10,7 @@ use board::task_id::TaskId;
 
 use super::escape;
 
-/// A task's document in one line, still open at its end for [`close`].
+/// A task's document in one line, still open at its end for [`end`].
 pub(crate) fn open(document: &mut Document<'_>, task: &Task) -> String {
     say_id(document, task);
     let mut text = escape::json(document.compact());
@@ -16,15 +18,11 @@ pub(crate) fn open(document: &mut Document<'_>, task: &Task) -> String {
     text
 }
 
-/// Ends a line that [`open`] began: whether the task is ready for a teammate that can do everything, or why not.
-pub(crate) fn close(line: &mut String, ready: &Result<(), NotReady>) {
+/// What ends a line that [`open`] began: whether the task is ready for a teammate that can do everything, or why not.
+pub(crate) fn end(ready: &Result<(), NotReady>) -> Cow<'static, str> {
     match ready {
-        Ok(()) => line.push_str(",\"ready\":true}"),
-        Err(no) => {
-            line.push_str(",\"ready\":false,\"why\":");
-            line.push_str(&escape::json(serde_json::json!(no.why).to_string()));
-            line.push('}');
-        }
+        Ok(()) => ",\"ready\":true}\n".into(),
+        Err(no) => format!(",\"ready\":false,\"why\":{}}}\n", escape::json(serde_json::json!(no.why).to_string())).into(),
     }
 }
 
@@ -80,9 +78,7 @@ mod tests {
     fn line(id: &str, text: &str, ready: Result<(), NotReady>) -> String {
         let mut document = Document::parse(text.as_bytes()).unwrap();
         let task = Task::read(&TaskId::new(id).unwrap(), &document).unwrap();
-        let mut line = open(&mut document, &task);
-        close(&mut line, &ready);
-        line
+        format!("{}{}", open(&mut document, &task), end(&ready)).trim_end().to_owned()
     }
 
     #[test]

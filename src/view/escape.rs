@@ -16,7 +16,8 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
 /// JSON text: what JSON allows raw in a string and a terminal obeys all the same, as `\u` escapes.
 pub(crate) fn json(text: String) -> String {
     // DEL, and the C1 controls, which begin with this byte in UTF-8.
-    if !text.bytes().any(|byte| byte == 0x7f || byte == 0xc2) {
+    let suspicious = text.bytes().fold(false, |found, byte| found | (byte == 0x7f) | (byte == 0xc2));
+    if !suspicious {
         return text;
     }
     let mut safe = String::with_capacity(text.len());

@@ -121,6 +121,7 @@ fn standing(task: &Task, ready: &Result<(), NotReady>, colours: bool) -> String 
     let words = match (&task.status, ready) {
         (_, Ok(())) => format!("{status}, ready"),
         (Status::Completed | Status::Cancelled, Err(_)) => status.into_owned(),
+        (Status::Failed, Err(_)) => format!("failed; `crew retry {}` puts it back", line(task.id.as_str())),
         (_, Err(no)) => format!("{status}: {}", line(&no.why)),
     };
     format!("{}\n", shade.paint(&words, colours))

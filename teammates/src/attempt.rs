@@ -13,6 +13,7 @@ use board::transition::Ending;
 use board::{Result, clock, duration};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::config::Config;
 use crate::group_record;
 use crate::leftovers;
 use crate::process::{self, Ended, Spawn};
@@ -50,11 +51,16 @@ pub struct Waits {
 
 impl Default for Waits {
     fn default() -> Self {
-        Waits { base: Duration::from_secs(30), cap: Duration::from_secs(30 * 60) }
+        Waits::of(&Config::default())
     }
 }
 
 impl Waits {
+    /// As the configuration has them.
+    pub fn of(config: &Config) -> Waits {
+        Waits { base: Duration::from_secs(config.wait_base_sec.get().into()), cap: Duration::from_secs(u64::from(config.wait_cap_min.get()) * 60) }
+    }
+
     /// When a task that asks to be tried again later is: each time in a row after twice the pause.
     fn next(&self, attempts: &[board::task::Attempt], now: Timestamp) -> Parked {
         let in_a_row = attempts.iter().rev().take_while(|attempt| attempt.outcome == Outcome::Parked).count();
@@ -211,9 +217,10 @@ fn tail(log: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.take(SUMMARY_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    // Cut in the middle of a line (or of a character): what is left of it says nothing.
-    let whole = if from > 0 { text.split_once('\n').map_or(text.as_ref(), |(_, rest)| rest) } else { &text };
-    let lines: Vec<&str> = whole.trim_end().lines().collect();
+    let text = text.trim_end();
+    // Cut in the middle of a line (or of a character): what is left of it says nothing, unless there is no other.
+    let whole = if from > 0 { text.split_once('\n').map_or(text, |(_, rest)| rest) } else { text };
+    let lines: Vec<&str> = whole.lines().collect();
     Ok(lines[lines.len().saturating_sub(SUMMARY_LINES)..].join("\n"))
 }
 

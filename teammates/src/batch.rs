@@ -80,6 +80,8 @@ pub struct Count {
 ///
 /// An error stops all: what runs is ended, and its tasks go back.
 pub async fn run(workplace: &Workplace, batch: &Batch, stop: &watch::Sender<Option<String>>, show: &mut dyn FnMut(Event<'_>)) -> Result<Count> {
+    // Before seats are taken, whose names may be those of dead holders: so that what they lost is told.
+    cleaning::return_stale_claims(&mut workplace.board())?.iter().for_each(|returned| show(Event::Returned(returned)));
     let mut run = Run::open(workplace, batch, stop)?;
     let worked = run.work(show).await;
     if worked.is_err() {

@@ -30,6 +30,13 @@ pub struct Returned {
     pub ended: usize,
 }
 
+impl Returned {
+    /// Tells of it in this process's log.
+    pub(crate) fn log(&self) {
+        tracing::info!("task {}: lost by {}, {} again; {} processes of it ended", self.task, self.by, self.status, self.ended);
+    }
+}
+
 /// Returns every claim whose holder is gone for certain. What the holder left running is ended first, without the
 /// board's lock: never for claims from a shell, which name no process of ours.
 pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {

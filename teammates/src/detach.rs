@@ -12,7 +12,9 @@ use std::process::{Child, Command, Stdio};
 pub fn start(program: &OsString, arguments: &[OsString], log: &File) -> io::Result<Child> {
     let mut command = Command::new(program);
     // Started from inside a task it is no part of that task's turn, and is not ended with it.
-    crate::environment::TURN_VARIABLES.iter().for_each(|variable| drop(command.env_remove(variable)));
+    crate::environment::TURN_VARIABLES.iter().for_each(|variable| {
+        command.env_remove(variable);
+    });
     command.args(arguments).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
     // SAFETY: `setsid` is one async-signal-safe system call; nothing is allocated between fork and exec.
     unsafe {

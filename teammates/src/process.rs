@@ -24,19 +24,16 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, test_kill_process_group, waitid};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, test_kill_process_group, waitid};
 use tokio::time::Instant;
 
 use crate::children::Children;
 use crate::environment;
-use crate::launch::{self, Launch, Step};
+use crate::launch::{self, Exit, Launch, Step};
 use crate::proc_fs;
 
 /// A command that is to run as part of a turn.
@@ -236,7 +233,7 @@ impl Running {
         }
         self.signal(Signal::KILL)?;
         self.group_is_gone(Instant::now() + KILL_TAKES).await?;
-        self.exit.look()
+        launch::has_ended(self.exit.pid)
     }
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
@@ -319,7 +316,7 @@ impl Drop for Running {
             return;
         }
         // Only while it is not reaped is the group's number certainly its own.
-        if self.exit.look().is_ok() {
+        if launch::has_ended(self.exit.pid).is_ok() {
             let _ = kill_process_group(self.exit.pid, Signal::KILL);
         }
         // Out of the book it counts as an orphan, and is reaped like one.
@@ -343,44 +340,6 @@ const KILL_TAKES: Duration = Duration::from_secs(2);
 
 /// Between two looks at what a group has left. Rare: only for groups that outlive their leader.
 const MEMBERS_LOOK: Duration = Duration::from_millis(2);
-
-/// The end of a child, as something to wait for without reaping it.
-#[derive(Debug)]
-struct Exit {
-    pid: Pid,
-    /// Becomes readable when the child has ended.
-    descriptor: AsyncFd<OwnedFd>,
-}
-
-impl Exit {
-    fn of(launch: &Launch<'_>) -> Result<Exit, launch::Refused> {
-        let (pid, descriptor) = launch::launch(launch)?;
-        // SAFETY: an owned descriptor stays open, and the same, as long as it is registered.
-        match unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) } {
-            Ok(descriptor) => Ok(Exit { pid, descriptor }),
-            Err(e) => {
-                // It cannot be waited for, so it must not run.
-                let _ = kill_process_group(pid, Signal::KILL);
-                let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-                Err((Step::Begin, e.into()))
-            }
-        }
-    }
-
-    /// Whether it has ended. An error: it is reaped, and not by us.
-    fn look(&self) -> io::Result<bool> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Ok(waitid(WaitId::Pid(self.pid), look)?.is_some())
-    }
-
-    /// Once it has ended it stays ended: may be called again.
-    async fn wait(&mut self) -> io::Result<()> {
-        while !self.look()? {
-            self.descriptor.readable().await?.clear_ready();
-        }
-        Ok(())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::attempt::{Plan, Waits};
-use crate::cleaning;
+use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages;
@@ -136,7 +136,7 @@ impl Teammate {
             self.swept = Instant::now();
         }
         if !woken {
-            cleaning::return_stale_claims(&mut board)?;
+            cleaning::return_stale_claims(&mut board)?.iter().for_each(Returned::log);
         }
         let own_task = board.index().due(clock::now()).into_iter().find(|id| {
             let facts = board.index().get(id).and_then(|entry| entry.facts());

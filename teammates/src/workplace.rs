@@ -17,6 +17,7 @@ use board::transition::{By, Ending};
 use board::{Board, Error, Result, clock};
 
 use crate::children::Children;
+use crate::cleaning::{self, Returned};
 use crate::environment;
 
 /// How long the board's lock is waited for before a turn's begin or end is given up for now.
@@ -24,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often, and with what pause, the end of a turn is tried again while a person is writing the task's file.
 const END_TRIES: u32 = 50;
 const END_PAUSE: Duration = Duration::from_millis(100);
+
+/// A record of process groups longer than this begins anew when none of them runs.
+const LONGEST_RECORD: u64 = 64 << 10;
 
 /// The board and the children of this process. Clones are handles to the same.
 #[derive(Clone)]
@@ -66,7 +70,7 @@ impl Workplace {
     pub fn enter(&self, name: &Name, runner: &str) -> Result<Seat> {
         let presence = self.board().enter(name, runner)?;
         // Before the record of a dead namesake's groups is begun anew.
-        crate::cleaning::return_stale_claims(&mut self.board())?;
+        cleaning::return_stale_claims(&mut self.board())?.iter().for_each(Returned::log);
         let groups = self.board().group_record(name)?;
         Ok(Seat { name: name.clone(), presence: Mutex::new(presence), groups })
     }
@@ -109,12 +113,25 @@ impl Workplace {
                 ended => {
                     // What could not be written is still held: the task goes back when this process ends.
                     if ended.as_ref().err().is_none_or(Error::is_refusal) {
-                        seat.presence().forget(&claimed.turn);
+                        self.leave(seat, &claimed.turn)?;
                     }
                     return ended;
                 }
             }
         }
+    }
+
+    /// Forgets a turn that is over, and now and then what its children recorded.
+    fn leave(&self, seat: &Seat, turn: &str) -> Result<()> {
+        let mut presence = seat.presence();
+        presence.forget(turn);
+        let idle = presence.holds().is_empty();
+        drop(presence);
+        let recorded = seat.groups.metadata().map_or(0, |record| record.len());
+        if idle && recorded > LONGEST_RECORD {
+            self.board().group_record(&seat.name)?;
+        }
+        Ok(())
     }
 
     async fn end_once(&self, seat: &Seat, claimed: &Claimed, ending: &Ending) -> Result<Settling> {
@@ -146,7 +163,7 @@ impl Workplace {
     pub fn results_for(&self, claimed: &Claimed) -> HashMap<String, serde_json::Value> {
         let board = self.board();
         let result = |id: &TaskId| {
-            let (_, task) = board.read_task(id).ok()?;
+            let (_, task) = board.read_task(id).ok().or_else(|| board.read_archived(id))?;
             let value = serde_json::json!({ "subject": task.subject, "status": task.status, "result": task.result });
             Some((id.to_string(), value))
         };

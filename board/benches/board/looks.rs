@@ -6,7 +6,7 @@ use std::time::Instant;
 use board::board::Durability;
 use board::watch::Watch;
 
-use crate::ground::{Ground, Project};
+use crate::ground::{Ground, Project, Teammate};
 use crate::measure::{Outcome, Pairs, Target, median, micros, tell_bound, thread_time, timed};
 use crate::raw::RawDir;
 
@@ -29,6 +29,27 @@ pub(crate) fn events_on(ground: &Ground) -> Outcome<()> {
     }
     let cost = median(&times);
     tell_bound("a look with nothing changed, events on (CPU)", &micros(cost), "≤ 50 µs", cost <= 50e-6, "10,000 tasks");
+    project.remove()
+}
+
+/// What each process pays for each claim of another: a line of the journal, read and taken in.
+pub(crate) fn follow(ground: &Ground) -> Outcome<()> {
+    let project = ground.project(10_000, Durability::Relaxed)?;
+    let (mut theirs, mut ours) = (project.open()?, project.open()?);
+    let mut teammate = Teammate::enter(&theirs, "alice")?;
+    teammate.claim(&mut theirs)?;
+    ours.look()?;
+    let mut times = Vec::new();
+    for _ in 0..90 {
+        for _ in 0..100 {
+            teammate.claim(&mut theirs)?;
+        }
+        let before = thread_time();
+        ours.look()?;
+        times.push((thread_time() - before).as_secs_f64() / 100.0);
+    }
+    tell_bound("a claim of another process, followed (CPU)", &micros(median(&times)), "", true, "10,000 tasks");
+    drop(teammate);
     project.remove()
 }
 

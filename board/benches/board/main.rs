@@ -31,7 +31,7 @@ use measure::Outcome;
 /// A measurement and the name by which it is chosen.
 type Measurement = (&'static str, fn(&Ground) -> Outcome<()>);
 
-const MEASUREMENTS: [Measurement; 10] = [
+const MEASUREMENTS: [Measurement; 11] = [
     ("claim-one", single::one_claim),
     ("claim-growth", single::growth),
     ("claim-crowd", crowd::crowd),
@@ -39,6 +39,7 @@ const MEASUREMENTS: [Measurement; 10] = [
     ("claim-sqlite", crowd::against_sqlite),
     ("claim-sqlite-full", crowd::against_sqlite_full),
     ("look-events", looks::events_on),
+    ("look-follow", looks::follow),
     ("look-sweep", looks::sweep),
     ("drop", drops::dropped_to_claimed),
     ("add", adds::add),

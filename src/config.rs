@@ -1,0 +1,31 @@
+//! `.crew/config.toml`, as far as commands need it.
+
+use std::io::ErrorKind;
+
+use board::Board;
+use teammates::attempt::Waits;
+use teammates::config::{self, Config};
+
+use crate::exit::Failure;
+
+/// Gives a board what the project's configuration says of it; the answer is the clock of tasks that wait.
+///
+/// A file that cannot be used is refused, with its line: a misspelt limit must not be no limit.
+pub(crate) fn apply(board: &mut Board) -> Result<Waits, Failure> {
+    let config = read(board)?;
+    board.set_max_lost(usize::try_from(config.max_lost.get()).unwrap_or(usize::MAX));
+    Ok(Waits::of(&config))
+}
+
+fn read(board: &Board) -> Result<Config, Failure> {
+    let file = board.place().project().join(".crew/config.toml");
+    match std::fs::read_to_string(&file) {
+        Ok(text) => config::parse(&text, &file).map_err(|e| refused(e.to_string())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::default()),
+        Err(e) => Err(refused(format!("cannot read {}: {e}", file.display()))),
+    }
+}
+
+fn refused(message: String) -> Failure {
+    Failure::Refused { rule: "config", message }
+}
