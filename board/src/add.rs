@@ -27,14 +27,23 @@ pub struct Draft {
 }
 
 /// A draft that is a sound task.
-struct Sound {
+struct Sound<'d> {
     id: Option<TaskId>,
     task: Task,
-    text: String,
-    origin: String,
+    document: Document<'d>,
+    origin: &'d str,
 }
 
-impl Sound {
+impl Sound<'_> {
+    /// The text of its file.
+    fn text(mut self, id: &TaskId) -> String {
+        match id.number() {
+            Some(number) => self.document.set_first("id", &number),
+            None => self.document.set_first("id", id),
+        }
+        self.document.pretty()
+    }
+
     fn has_edges(&self) -> bool {
         !self.task.blocked_by.is_empty() || !self.task.blocks.is_empty()
     }
@@ -50,6 +59,8 @@ struct Numbers {
 const BATCH: usize = 128;
 /// From this many files on one sync of the filesystem costs less than one a file.
 const MANY: usize = 16;
+/// From this many drafts on one listing of the directories costs less than looking for each number.
+const LISTED: usize = 1_000;
 /// The highest number ever given.
 const HIGH_WATERMARK: &str = "high-watermark";
 
@@ -74,8 +85,9 @@ impl Board {
         let ids = numbers.ids;
         let kept = locked.kept()?;
         let full = locked.board().durability() == Durability::Full;
-        let texts = sound.iter().zip(&ids).map(|(draft, id)| with_id(&draft.text, id)).collect::<Result<Vec<_>>>()?;
-        if !full && texts.len() == 1 {
+        let print = || sound.into_iter().zip(&ids).map(|(draft, id)| draft.text(id)).collect::<Vec<_>>();
+        if !full && ids.len() == 1 {
+            let texts = print();
             let names = write_all(&kept, &texts, &ids, false)?;
             locked.publish(&kept, &names, &texts, &ids)?;
             locked.unlock()?.settle()?;
@@ -83,6 +95,7 @@ impl Board {
         }
         // Written and synced without the lock.
         let mut settled = vec![locked.unlock()?];
+        let texts = print();
         let names = write_all(&kept, &texts, &ids, full)?;
         for ((names, texts), ids) in names.chunks(BATCH).zip(texts.chunks(BATCH)).zip(ids.chunks(BATCH)) {
             let mut locked = self.lock(patience)?;
@@ -94,7 +107,7 @@ impl Board {
     }
 }
 
-fn check(draft: &Draft) -> Result<Sound> {
+fn check(draft: &Draft) -> Result<Sound<'_>> {
     let refuse = |problem: Problem| Error::NotATask { file: draft.origin.clone(), problem };
     let mut document = Document::parse(draft.text.as_bytes()).map_err(refuse)?;
     let placeholder = TaskId::new("new")?;
@@ -116,7 +129,7 @@ fn check(draft: &Draft) -> Result<Sound> {
     if task.depends_on.is_none() && !task.blocked_by.is_empty() {
         document.set("dependsOn", &task.blocked_by);
     }
-    Ok(Sound { id, task, text: document.pretty(), origin: draft.origin.clone() })
+    Ok(Sound { id, task, document, origin: &draft.origin })
 }
 
 /// Writes the tasks beside, and in `full` puts them on disk: one sync a file, or one for many.
@@ -149,18 +162,9 @@ fn is_gone(error: &Error) -> bool {
     error.io_kind() == Some(std::io::ErrorKind::NotFound)
 }
 
-fn with_id(text: &str, id: &TaskId) -> Result<String> {
-    let mut document = Document::parse(text.as_bytes()).map_err(|problem| Error::NotATask { file: id.file_name(), problem })?;
-    match id.number() {
-        Some(number) => document.set_first("id", &number),
-        None => document.set_first("id", id),
-    }
-    Ok(document.pretty())
-}
-
 impl Board {
     /// Gives each draft its id: the one that it names, or the next number above every number ever given.
-    fn reserve(&self, sound: &[Sound]) -> Result<Numbers> {
+    fn reserve(&self, sound: &[Sound<'_>]) -> Result<Numbers> {
         let tasks = &self.dirs.tasks;
         let (archive, written) = match self.dirs.ours() {
             Some(ours) => (Some(&ours.archive), ours.dir.read(HIGH_WATERMARK)?),
@@ -180,10 +184,16 @@ impl Board {
             Some(highest) => highest,
             None => highest_number(tasks, archive)?,
         };
+        let many = sound.len() >= LISTED;
+        if many {
+            highest = highest.max(highest_number(tasks, archive)?);
+        }
         let mut ids = Vec::with_capacity(sound.len());
         for draft in sound {
             let id = match &draft.id {
                 Some(id) => id.clone(),
+                // Above every number that there is, nothing need be looked at but what the drafts name themselves.
+                None if many => next_number(&mut highest, &taken)?,
                 None => next_free(&mut highest, &taken, tasks, archive)?,
             };
             highest = highest.max(id.number().unwrap_or(0));
@@ -193,7 +203,7 @@ impl Board {
     }
 
     /// Refuses edges to oneself, to what does not exist, and those that would close a cycle.
-    fn check_edges(&mut self, sound: &[Sound], ids: &[TaskId]) -> Result<()> {
+    fn check_edges(&mut self, sound: &[Sound<'_>], ids: &[TaskId]) -> Result<()> {
         if !sound.iter().any(Sound::has_edges) {
             return Ok(());
         }
@@ -231,13 +241,19 @@ impl Board {
     }
 }
 
-fn next_free(highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: Option<&Dir>) -> Result<TaskId> {
+fn next_number(highest: &mut u64, taken: &BTreeSet<TaskId>) -> Result<TaskId> {
     loop {
         *highest += 1;
         let id = TaskId::new(&highest.to_string())?;
-        if taken.contains(&id) {
-            continue;
+        if !taken.contains(&id) {
+            return Ok(id);
         }
+    }
+}
+
+fn next_free(highest: &mut u64, taken: &BTreeSet<TaskId>, tasks: &Dir, archive: Option<&Dir>) -> Result<TaskId> {
+    loop {
+        let id = next_number(highest, taken)?;
         let archived = archive.map(|archive| archive.stat(&id.file_name())).transpose()?.flatten();
         if tasks.stat(&id.file_name())?.or(archived).is_none() {
             return Ok(id);
@@ -283,8 +299,10 @@ impl LockedBoard<'_> {
             crash::point("add.renamed");
             if self.board.seen {
                 self.board.read_again(id);
+                self.tell_changed(id);
+            } else {
+                self.tell_new(id);
             }
-            self.tell_new(id);
         }
         Ok(())
     }

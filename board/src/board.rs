@@ -24,7 +24,7 @@ use crate::name::Name;
 use crate::place::{OURS, Place, Surroundings, TASKS};
 use crate::presence::{self, Presence};
 use crate::ready::{Claimant, NotReady};
-use crate::scan::{self, Read};
+use crate::scan::{self, How, Read};
 use crate::task::{Claim, Status, Task};
 use crate::task_id::TaskId;
 use crate::transition::MAX_LOST;
@@ -337,8 +337,8 @@ impl Board {
     }
 
     /// Sees the whole directory and has `digest` say what the caller wants of each task's document, so that no file
-    /// is read twice. For commands that show the whole board. In natural order; files that are no task are in the
-    /// index only.
+    /// is read twice. For commands that show the whole board and end: what is known of a file afterwards has no stamp,
+    /// so that it would be read again. In natural order; files that are no task are in the index only.
     pub fn survey<T: Send>(&mut self, digest: impl Fn(&mut Document<'_>, &Task) -> T + Sync) -> Result<Vec<(TaskId, T)>> {
         self.sweep_with(true, &digest).map(|(_, digests)| digests)
     }
@@ -352,12 +352,13 @@ impl Board {
         }
         let stamp = scan::names_stamp(&self.dirs.tasks, self.dirs.coarse)?;
         let mut changed = match all {
-            true => self.index.entries().map(|(id, _)| (id.clone(), false)).collect(),
+            true => self.index.entries().map(|(id, _)| (id.clone(), How::Careful)).collect(),
             false => scan::changed(&self.dirs.tasks, &self.index),
         };
         if stamp.is_none() || stamp != self.listed {
             let listed = scan::list(&self.dirs.tasks)?;
-            changed.extend(listed.ids.into_iter().filter(|(id, _)| self.index.get(id).is_none()));
+            let fresh = listed.ids.into_iter().filter(|(id, _)| self.index.get(id).is_none());
+            changed.extend(fresh.map(|(id, how)| (id, if all && how == How::Regular { How::Unstamped } else { how })));
             changed.sort_unstable();
             self.index.set_nameless(listed.nameless);
             self.listed = stamp;
@@ -578,6 +579,11 @@ impl Board {
 
     /// Why a task is not ready for a claimant; also where a file that was saved over a claim says that it is.
     pub fn why_not(&self, id: &TaskId, claimant: &Claimant) -> std::result::Result<(), NotReady> {
+        self.why_not_of(id, self.index.get(id), claimant)
+    }
+
+    /// The same of a task of which the entry is at hand.
+    pub fn why_not_of(&self, id: &TaskId, entry: Option<&Entry>, claimant: &Claimant) -> std::result::Result<(), NotReady> {
         if let Some((turn, by)) = self.suspects.get(id)
             && let Some(ours) = self.dirs.ours()
             && let Ok(name) = Name::new(by)
@@ -587,7 +593,7 @@ impl Board {
             let why = format!("{by} holds it; an old version was saved over its claim, which the next writer restores");
             return Err(NotReady::because(Rule::OneHolder, why));
         }
-        self.index.why_not(id, claimant)
+        self.index.why_not_of(id, entry, claimant)
     }
 
     /// Locks the board for changing it, waiting at most `patience`.

@@ -3,7 +3,7 @@
 //! * **Replace a document**: the new version is written beside ([`Dir::write_new`]), then the two names are
 //!   exchanged ([`exchange`]), so that the displaced version is still there afterwards; or a new name is taken
 //!   without ever replacing one ([`rename_new`]).
-//! * **Append a line** ([`Appender`]), or write a record in place ([`Dir::open_record`], [`write_at`]).
+//! * **Append a line**, or write a record in place ([`Dir::open_append`], [`Dir::open_record`], [`write_at`]).
 //! * **Hold a lock** (the module `lock`).
 //!
 //! What survives a power cut is said by three calls and by nothing else: [`sync_file`], [`Dir::sync`] and
@@ -173,6 +173,15 @@ impl Dir {
         Ok(stamp)
     }
 
+    /// Reads what is known to be a regular file whole into `bytes`, without asking for its stamp.
+    pub(crate) fn read_unstamped(&self, name: &str, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())?;
+        bytes.reserve(MOST_FILES);
+        Ok(read_whole(&fd, 0, bytes)?)
+    }
+
     /// Reads a regular file whole; `None`: there is no such name.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
@@ -295,7 +304,10 @@ impl Dir {
     }
 }
 
-/// Reads a regular file to its end. Std's reading asks for the size and the place once more, and reads once more to
+/// Room for what most files have, in bytes.
+const MOST_FILES: usize = 16 << 10;
+
+/// Reads a regular file, thought to have `size` bytes, to its end. Std's reading asks for the size and the place once more, and reads once more to
 /// see the end: of a small file that is half of all calls.
 fn read_whole(fd: &OwnedFd, size: usize, bytes: &mut Vec<u8>) -> Result<(), Errno> {
     bytes.reserve(size + 1);

@@ -1,6 +1,6 @@
 //! What is on the board as last seen: facts of every task, which of them stand open, and who waits for whom.
 //!
-//! Nothing here touches the disk: [`Index::put`] and [`Index::take_out`] are told what was read, everything else
+//! Nothing here touches the disk: `put` and `take_out` are told what was read, everything else
 //! follows. Two sets are kept up to date all the time, so that a claim costs the same on a board of a hundred and
 //! of a hundred thousand tasks: those that stand open and unblocked, by priority, and those in progress.
 
@@ -143,7 +143,12 @@ impl Index {
 
     /// Why a task is not ready for a claimant, by every rule that reads no file.
     pub fn why_not(&self, id: &TaskId, claimant: &Claimant) -> Result<(), NotReady> {
-        let Some(facts) = self.entries.get(id).and_then(Entry::facts) else {
+        self.why_not_of(id, self.entries.get(id), claimant)
+    }
+
+    /// The same of a task of which the entry is at hand.
+    pub(crate) fn why_not_of(&self, id: &TaskId, entry: Option<&Entry>, claimant: &Claimant) -> Result<(), NotReady> {
+        let Some(facts) = entry.and_then(Entry::facts) else {
             return Err(NotReady::because(crate::Rule::NotValid, "its file is no valid task"));
         };
         ready::standing(facts)?;

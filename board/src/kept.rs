@@ -12,7 +12,7 @@
 //! The first writer of another boot finds the generations of the boot that was cut off. A task whose file is
 //! torn or empty then gets its newest whole version from them. A torn file of *this* boot is a person's
 //! unfinished edit and stays as it is. Versions that were synced before they were exchanged
-//! ([`Kept::prepare`]) can never have been torn, so that what lies under such a name afterwards is not needed.
+//! ([`Kept::prepared`]) can never have been torn, so that what lies under such a name afterwards is not needed.
 //!
 //! A crash of the program costs nothing: the kernel has what was written.
 

@@ -71,11 +71,6 @@ impl LockFile {
 
     /// Waits for it, at most `patience`. The pauses are short, since boards are locked for microseconds.
     pub fn lock(self: &Arc<Self>, mode: Mode, patience: Duration) -> Result<Held> {
-        self.lock_after(mode, patience, || Ok(()))
-    }
-
-    /// The same; before each further try `prepare` does what then need not be done under the lock.
-    pub(crate) fn lock_after(self: &Arc<Self>, mode: Mode, patience: Duration, mut prepare: impl FnMut() -> Result<()>) -> Result<Held> {
         if let Some(held) = self.try_lock(mode)? {
             return Ok(held);
         }
@@ -83,7 +78,6 @@ impl LockFile {
         let mut pause = Duration::from_micros(20);
         loop {
             std::thread::sleep(pause);
-            prepare()?;
             if let Some(held) = self.try_lock(mode)? {
                 return Ok(held);
             }

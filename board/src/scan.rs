@@ -25,8 +25,19 @@ pub(crate) fn grain(coarse: bool) -> i128 {
     if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS }
 }
 
-/// What is to be read: a task's file, and whether the directory said that it is a regular one.
-pub(crate) type Named = (TaskId, bool);
+/// What is to be read: a task's file, and how.
+pub(crate) type Named = (TaskId, How);
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// With a look at what it is first.
+    Careful,
+    /// At once: the directory said that it is a regular file.
+    Regular,
+    /// At once and without its stamp, which nobody is going to ask for.
+    Unstamped,
+}
 
 /// What a name in the directory is.
 pub(crate) struct Listed {
@@ -42,7 +53,7 @@ pub(crate) fn list(tasks: &Dir) -> Result<Listed> {
         Some(_) if !utf8 => {
             listed.nameless.insert(name.to_owned(), Problem::whole("the file's name is not UTF-8"));
         }
-        Some(Ok(id)) => listed.ids.push((id, regular)),
+        Some(Ok(id)) => listed.ids.push((id, if regular { How::Regular } else { How::Careful })),
         Some(Err(e)) => {
             listed.nameless.insert(name.to_owned(), Problem::whole(e.to_string()));
         }
@@ -67,7 +78,7 @@ pub(crate) fn changed(tasks: &Dir, index: &Index) -> Vec<Named> {
         let settled = !entry.doubtful && !matches!(entry.state, State::Unsettled(_));
         settled && tasks.stat(&name).ok().flatten().is_some_and(|(_, stamp)| stamp == entry.stamp)
     };
-    index.entries().filter(|(id, entry)| !is_same(id, entry)).map(|(id, _)| (id.clone(), false)).collect()
+    index.entries().filter(|(id, entry)| !is_same(id, entry)).map(|(id, _)| (id.clone(), How::Careful)).collect()
 }
 
 /// A file that was read. Not the whole task: there may be a hundred thousand of these at a time.
@@ -82,22 +93,27 @@ pub(crate) struct Read<T = ()> {
 
 /// Reads one file. `None`: it is gone.
 pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) -> Option<Read> {
-    read_with(tasks, id, false, coarse, bytes, &|_, _| ())
+    read_with(tasks, id, How::Careful, coarse, bytes, &|_, _| ())
 }
 
-/// `regular`: it was a regular file a moment ago, so that it may be opened without another look. Should it be one no
-/// longer, its reading finds that out.
+/// What is no sound task at its first reading is read again with every care.
 fn read_with<T>(
     tasks: &Dir,
     id: &TaskId,
-    regular: bool,
+    how: How,
     coarse: bool,
     bytes: &mut Vec<u8>,
     digest: &impl Fn(&mut Document<'_>, &Task) -> T,
 ) -> Option<Read<T>> {
     let name = id.file_name();
-    if regular && let Ok(stamp) = tasks.read_into(&name, bytes) {
-        return Some(understand_with(id, bytes, stamp, coarse, digest));
+    let stamp = match how {
+        How::Careful => None,
+        How::Regular => tasks.read_into(&name, bytes).ok(),
+        How::Unstamped => tasks.read_unstamped(&name, bytes).ok().map(|()| Stamp::default()),
+    };
+    if let Some(read) = stamp.map(|stamp| understand_with(id, bytes, stamp, coarse, digest)).filter(|read| read.digest.is_some()) {
+        let doubtful = read.entry.doubtful || how == How::Unstamped;
+        return Some(Read { entry: Entry { doubtful, ..read.entry }, ..read });
     }
     let invalid =
         |stamp, reason: String| Some(Read::no_task(Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }));
@@ -164,7 +180,7 @@ pub(crate) fn read_many<T: Send>(
 ) -> Vec<Option<Read<T>>> {
     let one = |ids: &[Named]| {
         let mut bytes = Vec::new();
-        ids.iter().map(|(id, regular)| read_with(tasks, id, *regular, coarse, &mut bytes, digest)).collect::<Vec<_>>()
+        ids.iter().map(|(id, how)| read_with(tasks, id, *how, coarse, &mut bytes, digest)).collect::<Vec<_>>()
     };
     if ids.len() < MANY || threads < 2 {
         return one(ids);

@@ -353,7 +353,7 @@ impl Task {
                 "parked" => typed(value).map(|parked| task.parked = Some(parked)),
                 "attempts" => typed(value).map(|attempts| task.attempts = attempts),
                 "result" => typed(value).map(|result| task.result = Some(result)),
-                "created" | "updated" => typed::<Timestamp>(value).map(drop),
+                "created" | "updated" => moment(value),
                 _ => Ok(()),
             };
             read.map_err(|reason| document.problem(value, format!("`{key}`: {reason}")))?;
@@ -436,6 +436,23 @@ fn description(value: &str) -> Result<(), String> {
     }
 }
 
+/// A moment is only checked: at once where it is written as this crate does, which nearly all are.
+fn moment(value: &str) -> Result<(), String> {
+    match is_usual_moment(value.as_bytes()) {
+        true => Ok(()),
+        false => typed::<Timestamp>(value).map(drop),
+    }
+}
+
+/// `"2026-01-02T03:04:05.123Z"`, on a day that every month has.
+fn is_usual_moment(value: &[u8]) -> bool {
+    const SHAPE: &[u8; 26] = b"\"0000-00-00T00:00:00.000Z\"";
+    let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
+    let number = |at: usize| (value[at] - b'0') * 10 + (value[at + 1] - b'0');
+    let in_shape = value.len() == SHAPE.len() && value.iter().zip(SHAPE).all(fits);
+    in_shape && (1..=12).contains(&number(6)) && (1..=28).contains(&number(9)) && number(12) < 24 && number(15) < 60 && number(18) < 60
+}
+
 fn own_id(value: &str) -> Result<String, String> {
     let id = if value.starts_with('"') { typed(value) } else { typed::<i64>(value).map(|id| id.to_string()) };
     id.map_err(|_| "it must be a string or an integer".into())
@@ -507,6 +524,21 @@ mod tests {
             assert!(problem.reason.contains(&format!("`{key}`")), "{problem:?}");
             assert_eq!((problem.line, problem.column), (2, key.len() + 5), "{problem:?}");
         }
+    }
+
+    #[test]
+    fn what_is_taken_for_a_moment_at_once_is_one() {
+        let said = |text: &str| (is_usual_moment(text.as_bytes()), typed::<Timestamp>(text).is_ok());
+        for text in ["2026-01-02T03:04:05.123Z", "9999-12-28T23:59:59.999Z", "0000-01-01T00:00:00.000Z"] {
+            assert_eq!(said(&format!("\"{text}\"")), (true, true), "{text}");
+        }
+        for text in ["2026-13-02T03:04:05.123Z", "2026-00-02T03:04:05.123Z", "2026-01-00T03:04:05.123Z", "2026-01-02T24:04:05.123Z", "2026-01-02T03:60:05.123Z"] {
+            assert_eq!(said(&format!("\"{text}\"")), (false, false), "{text}");
+        }
+        for text in ["2026-01-31T03:04:05.123Z", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123+01:00"] {
+            assert_eq!(said(&format!("\"{text}\"")), (false, true), "{text}");
+        }
+        assert!(!is_usual_moment(b"\"2026-01-02 03:04:05.123Z\"") && !is_usual_moment(b""));
     }
 
     #[test]

@@ -17,16 +17,20 @@ use crate::exit::{Exit, Failure};
 use crate::template;
 use crate::view::document;
 
+/// What `crew add --help` shows last.
+const EXAMPLES: &str = "\
+Examples:
+    crew add \"write the parser\" --description \"See notes.md\" --priority 5
+    ls photos/*.jpg | crew add --run 'convert {} -resize 800 small/{/}' --subject 'resize {/}'
+    crew add --jsonl tasks.jsonl";
+
 /// Add tasks; prints their ids, one a line
 ///
 /// Where stdin is no terminal and the subject or --run has {} in it, every line of stdin becomes a task: {} stands for
 /// the line, {/} for its last path component. In --run and --check they come quoted for the shell, one word each; in
 /// --subject, --description and --id as they are.
-///
-///     crew add "write the parser" --description "See notes.md" --priority 5
-///     ls photos/*.jpg | crew add --run 'convert {} -resize 800 small/{/}' --subject 'resize {/}'
-///     crew add --jsonl tasks.jsonl
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 #[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["words", "subject", "run", "jsonl"]))]
 pub(crate) struct Add {

@@ -77,7 +77,8 @@ impl Archive {
 }
 
 fn written(board: &board::Board, id: &TaskId) -> Option<Timestamp> {
-    Timestamp::from_nanosecond(board.index().get(id)?.stamp.mtime.into()).ok()
+    let written = std::fs::metadata(board.place().tasks().join(id.file_name())).ok()?.modified().ok()?;
+    Timestamp::try_from(written).ok()
 }
 
 fn count(tasks: usize) -> String {

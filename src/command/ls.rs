@@ -97,7 +97,7 @@ impl Ls {
             Some((key, problem)) => no_tasks.then(|| Entry::NoTask(id.file_name(), key, problem)),
             None => {
                 let shown = digest_of(&mut tasks, id)??;
-                let ready = board.why_not(id, &anybody);
+                let ready = board.why_not_of(id, Some(entry), &anybody);
                 (!self.ready || ready.is_ok()).then(|| Entry::Task(id.clone(), shown, ready))
             }
         });

@@ -50,8 +50,9 @@ impl Shutdown {
             let grace = board::duration::print(self.grace);
             Inbox::open(Arc::clone(&inboxes), name)?.send("user", Kind::Shutdown, &grace, clock::now())?;
         }
-        let asked = Instant::now();
-        let mut left = wait(&board, names, asked + self.grace + AFTER_GRACE);
+        let grace_over = Instant::now() + self.grace;
+        let left = wait(&board, names, grace_over, Until::Gone);
+        let mut left = wait(&board, left, grace_over + AFTER_GRACE, Until::Hopeless);
         for (force, patience) in [(Force::Terminate, AFTER_TERM), (Force::Kill, AFTER_TERM)] {
             for name in &left {
                 context.say(format!("{name} has not ended; {}", force.words()));
@@ -59,7 +60,8 @@ impl Shutdown {
                     detach::end(&process, force).map_err(|e| Failure::Failed(format!("cannot end {name} ({process}): {e}")))?;
                 }
             }
-            left = wait(&board, left, Instant::now() + patience);
+            let until = if force == Force::Kill { Until::Gone } else { Until::Hopeless };
+            left = wait(&board, left, Instant::now() + patience, until);
         }
         cleaning::return_stale_claims(&mut board)?;
         match left.first() {
@@ -69,11 +71,21 @@ impl Shutdown {
     }
 }
 
-/// Waits until they have ended, or until the deadline; returns those that have not.
-fn wait(board: &Board, mut names: Vec<Name>, deadline: Instant) -> Vec<Name> {
+/// How long teammates are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// Until they have ended.
+    Gone,
+    /// Or until all that are left are stopped: they act on nothing but SIGKILL.
+    Hopeless,
+}
+
+/// Waits for teammates to end, at most until the deadline; returns those that have not.
+fn wait(board: &Board, mut names: Vec<Name>, deadline: Instant, until: Until) -> Vec<Name> {
+    let is_stopped = |name: &Name| process_of(board, name).is_some_and(|process| process.is_stopped());
     loop {
         names.retain(|name| board.lives(name));
-        if names.is_empty() || Instant::now() >= deadline {
+        if names.is_empty() || Instant::now() >= deadline || (until == Until::Hopeless && names.iter().all(is_stopped)) {
             return names;
         }
         std::thread::sleep(LOOK);

@@ -2,12 +2,12 @@
 
 use board::alive::Liveness;
 use board::presence::{Activity, Seen};
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 use crate::view;
+use crate::view::team::Member;
 
 /// Show the teammates: what each does, on which task, and since when.
 #[derive(Debug, clap::Args)]
@@ -15,23 +15,6 @@ pub(crate) struct Team {
     /// Also those that have ended
     #[arg(short, long)]
     all: bool,
-}
-
-/// A teammate, as `--json` prints it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Member {
-    /// Its name.
-    pub(crate) name: String,
-    /// `working`, `idle`, `stopped`, `shutdown` or `dead`.
-    pub(crate) status: &'static str,
-    /// The tasks that it holds.
-    pub(crate) tasks: Vec<String>,
-    /// Since when it does that.
-    pub(crate) since: Option<jiff::Timestamp>,
-    /// Its process.
-    pub(crate) pid: Option<u32>,
-    /// What performs its turns.
-    pub(crate) runner: Option<String>,
 }
 
 impl Team {
@@ -67,7 +50,10 @@ fn member(seen: &Seen) -> Member {
     Member {
         name: seen.name.to_string(),
         status,
-        tasks: record.filter(|record| at_work && record.status == Activity::Working).map(|record| record.holds.iter().map(|hold| hold.task.to_string()).collect()).unwrap_or_default(),
+        tasks: record
+            .filter(|record| at_work && record.status == Activity::Working)
+            .map(|record| record.holds.iter().map(|hold| hold.task.to_string()).collect())
+            .unwrap_or_default(),
         since: record.map(|record| record.since),
         pid: record.filter(|_| at_work).map(|record| record.process.pid),
         runner: record.map(|record| record.runner.clone()),

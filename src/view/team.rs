@@ -1,10 +1,27 @@
 //! The team as a table.
 
 use jiff::Timestamp;
+use serde::Serialize;
 
-use crate::command::team::Member;
 use crate::view::escape;
 use crate::view::table::{self, Line, Shade};
+
+/// A teammate, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Member {
+    /// Its name.
+    pub(crate) name: String,
+    /// `working`, `idle`, `stopped`, `shutdown` or `dead`.
+    pub(crate) status: &'static str,
+    /// The tasks that it holds.
+    pub(crate) tasks: Vec<String>,
+    /// Since when it does that.
+    pub(crate) since: Option<jiff::Timestamp>,
+    /// Its process.
+    pub(crate) pid: Option<u32>,
+    /// What performs its turns.
+    pub(crate) runner: Option<String>,
+}
 
 /// The lines of the table, one a teammate.
 pub(crate) fn table(members: &[Member], now: Timestamp, width: Option<u16>, colours: bool) -> Vec<String> {

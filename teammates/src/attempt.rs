@@ -10,13 +10,14 @@ use std::time::Duration;
 use board::locked::Claimed;
 use board::task::{Command, Outcome, Parked};
 use board::transition::Ending;
-use board::{Result, clock, duration};
+use board::{Error, Result, clock, duration};
 use jiff::{SignedDuration, Timestamp};
+use rustix::io::Errno;
 
 use crate::config::Config;
 use crate::group_record;
 use crate::leftovers;
-use crate::process::{self, Ended, Spawn};
+use crate::process::{self, Ended, Spawn, SpawnError};
 use crate::workplace::{Seat, Workplace};
 
 /// Exit code of a command that asks to be tried again later (`EX_TEMPFAIL` of sysexits.h).
@@ -70,12 +71,13 @@ impl Waits {
     }
 }
 
-/// Runs an attempt to its end, or until `cancel` is ready (then its reason). Whatever happens comes out as an ending.
-pub async fn run(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, cancel: impl Future<Output = String>) -> Ending {
-    match Attempt::open(workplace, seat, claimed, plan) {
-        Ok(attempt) => attempt.run(cancel).await,
-        Err(e) => Ending::because(Outcome::Failed, format!("the attempt could not begin: {e}")),
-    }
+/// Runs an attempt to its end, or until `cancel` is ready (then its reason). Whatever becomes of the command comes
+/// out as an ending.
+///
+/// An error says that no command can be run here now (no room for its log, no more processes): that is no failure of
+/// the task.
+pub async fn run(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, cancel: impl Future<Output = String>) -> Result<Ending> {
+    Attempt::open(workplace, seat, claimed, plan)?.run(cancel).await
 }
 
 struct Attempt<'a> {
@@ -89,7 +91,7 @@ struct Attempt<'a> {
 }
 
 /// How one of its commands ended, or why it did not even start.
-type Step = Result<Ended, String>;
+type Step = std::result::Result<Ended, String>;
 
 impl<'a> Attempt<'a> {
     fn open(workplace: &'a Workplace, seat: &'a Seat, claimed: &'a Claimed, plan: &'a Plan) -> Result<Self> {
@@ -114,28 +116,34 @@ impl<'a> Attempt<'a> {
         Ok(Attempt { workplace, seat, claimed, plan, log, log_path: logs.join(&name), env })
     }
 
-    async fn run(self, cancel: impl Future<Output = String>) -> Ending {
+    async fn run(self, cancel: impl Future<Output = String>) -> Result<Ending> {
         let reason = std::cell::RefCell::new(None);
         let cancel = async {
             let why = cancel.await;
             *reason.borrow_mut() = Some(why);
         };
         let mut cancel = std::pin::pin!(cancel);
-        let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await;
+        let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await?;
         let (ended, checked) = match (&ended, &self.claimed.task.check) {
-            (Ok(Ended::Exited(0)), Some(check)) => (self.step(check, None, &mut cancel).await, true),
+            (Ok(Ended::Exited(0)), Some(check)) => match self.step(check, None, &mut cancel).await {
+                Ok(ended) => (ended, true),
+                Err(e) => {
+                    self.end_leftovers().await;
+                    return Err(e);
+                }
+            },
             _ => (ended, false),
         };
         let ending = self.judge(ended, checked, reason.borrow_mut().take());
         self.end_leftovers().await;
-        Ending { log: Some(self.log_path.display().to_string()), summary: self.summary(&ending), ..ending }
+        Ok(Ending { log: Some(self.log_path.display().to_string()), summary: self.summary(&ending), ..ending })
     }
 
     fn stdin(&self) -> Option<File> {
         self.plan.task_on_stdin.then(|| File::open(self.workplace.place().tasks().join(self.claimed.task.id.file_name())).ok()).flatten()
     }
 
-    async fn step(&self, command: &Command, stdin: Option<File>, cancel: &mut (impl Future<Output = ()> + Unpin)) -> Step {
+    async fn step(&self, command: &Command, stdin: Option<File>, cancel: &mut (impl Future<Output = ()> + Unpin)) -> Result<Step> {
         let spawn = Spawn {
             turn: &self.claimed.turn,
             argv: command.argv().into_iter().map(OsString::from).collect(),
@@ -146,8 +154,21 @@ impl<'a> Attempt<'a> {
             group_record: Some(self.seat.groups()),
         };
         let ending = process::Ending { timeout: self.plan.timeout, grace: GRACE, keep: self.claimed.task.keep };
-        let running = self.workplace.children().spawn(spawn).map_err(|e| e.to_string())?;
-        running.wait(ending, cancel).await.map_err(|e| e.to_string())
+        match self.workplace.children().spawn(spawn) {
+            Ok(running) => Ok(running.wait(ending, cancel).await.map_err(|e| e.to_string())),
+            Err(e) => self.not_started(e),
+        }
+    }
+
+    /// Whether it is the command's fault that it did not start, or that of this machine.
+    fn not_started(&self, error: SpawnError) -> Result<Step> {
+        let here = |action, path, source| Err(Error::Io { action, path, source });
+        match error {
+            SpawnError::Record { source } => here("record a process group in", self.workplace.place().ours().join("groups"), source),
+            SpawnError::Cwd { cwd, source } => here("run a command in", cwd, source),
+            SpawnError::Program { program, source } if is_shortage(&source) => here("start", program.into(), source),
+            other => Ok(Err(other.to_string())),
+        }
     }
 
     /// What an end of its command, or of its check, means for the task.
@@ -172,28 +193,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Ends what it left running, also what left its process group, unless its task says `keep`.
     async fn end_leftovers(&self) {
-        let children = self.workplace.children();
-        let report = |e: &dyn std::fmt::Display| tracing::warn!("task {}: {e}", self.claimed.task.id);
-        match children.orphaned() {
-            Ok(false) => return,
-            Ok(true) if self.claimed.task.keep => {}
-            Ok(true) => {
-                let turn = self.claimed.turn.clone();
-                let groups = self.workplace.board().groups_of(self.seat.name()).unwrap_or_default();
-                let groups = group_record::parse(&groups, &board::alive::Process::current().boot);
-                match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, GRACE)).await {
-                    Ok(Err(e)) => report(&e),
-                    Err(e) => report(&e),
-                    Ok(Ok(_)) => {}
-                }
-            }
-            Err(e) => report(&e),
-        }
-        if let Err(e) = children.settle() {
-            report(&e);
-        }
+        end_leftovers(self.workplace, self.seat, &self.claimed.turn, self.claimed.task.keep).await;
     }
 
     /// The last lines of its log, and for an attempt that did not go well the reason before them.
@@ -206,6 +207,36 @@ impl<'a> Attempt<'a> {
             (None, _) => Some(tail),
         }
     }
+}
+
+/// Ends what a turn left running, also what left its process group, unless that is to be kept.
+pub(crate) async fn end_leftovers(workplace: &Workplace, seat: &Seat, turn: &str, keep: bool) {
+    let children = workplace.children();
+    let report = |e: &dyn std::fmt::Display| tracing::warn!("what turn {turn} left running: {e}");
+    match children.orphaned() {
+        Ok(false) => return,
+        Ok(true) if keep => {}
+        Ok(true) => {
+            let groups = workplace.board().groups_of(seat.name()).unwrap_or_default();
+            let groups = group_record::parse(&groups, &board::alive::Process::current().boot);
+            let turn = turn.to_owned();
+            match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, GRACE)).await {
+                Ok(Err(e)) => report(&e),
+                Err(e) => report(&e),
+                Ok(Ok(_)) => {}
+            }
+        }
+        Err(e) => report(&e),
+    }
+    if let Err(e) = children.settle() {
+        report(&e);
+    }
+}
+
+/// Whether something has run out that no other command would have either.
+fn is_shortage(error: &std::io::Error) -> bool {
+    let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::NOSPC, Errno::DQUOT];
+    error.raw_os_error().is_some_and(|code| shortages.iter().any(|shortage| shortage.raw_os_error() == code))
 }
 
 /// The last lines of a log, as text.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use board::locked::Claimed;
+use board::task::Outcome;
 use board::transition::Ending;
 use board::{Error, Result};
 use tokio::sync::watch;
@@ -33,9 +34,19 @@ pub struct Worked {
 
 /// Works on a claimed task until its end is on the board.
 ///
-/// An error is one of the disk: the turn's end could not be written, and its task goes back when this process ends.
+/// An error is one of this machine: no command can be run now, and the task was given back; or the turn's end could
+/// not be written, and its task goes back when this process ends.
 pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan: Plan, told: Told) -> Result<Worked> {
-    let ending = attempt::run(&workplace, &seat, &claimed, &plan, told_to_end(told)).await;
+    let ending = match attempt::run(&workplace, &seat, &claimed, &plan, told_to_end(told)).await {
+        Ok(ending) => ending,
+        Err(e) => {
+            let released = Ending::because(Outcome::Released, format!("the attempt could not begin: {e}"));
+            if let Ok(settling) = workplace.end(&seat, &claimed, released).await {
+                settling.settle().await?;
+            }
+            return Err(e);
+        }
+    };
     let on_board = match workplace.end(&seat, &claimed, ending.clone()).await {
         Err(e) if !e.is_refusal() => return Err(e),
         other => other,

@@ -9,6 +9,7 @@ use board::inbox::{Inbox, Kind, Waiting};
 use board::task::Command;
 use board::{Result, turn};
 
+use crate::attempt;
 use crate::lane::{self, Told};
 use crate::process::{self, Ended, Spawn};
 use crate::workplace::{Seat, Workplace};
@@ -40,9 +41,12 @@ pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &C
         group_record: Some(seat.groups()),
     };
     let ended = match workplace.children().spawn(spawn) {
-        Ok(running) => running.wait(process::Ending { timeout, grace: GRACE, keep: false }, async { drop(lane::told_to_end(told).await) }).await.map_err(|e| e.to_string()),
+        Ok(running) => {
+            running.wait(process::Ending { timeout, grace: GRACE, keep: false }, async { drop(lane::told_to_end(told).await) }).await.map_err(|e| e.to_string())
+        }
         Err(e) => Err(e.to_string()),
     };
+    attempt::end_leftovers(workplace, seat, &turn, false).await;
     match &ended {
         Ok(Ended::Exited(0)) => {}
         Ok(ended) => tracing::warn!("the command over messages ended with {ended:?}; its log is {}", logs.join(&format!("{turn}.log")).display()),

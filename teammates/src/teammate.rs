@@ -162,23 +162,21 @@ impl Teammate {
 
     /// Works until every lane is free again. Free lanes take what else is ready meanwhile.
     async fn work(&mut self, work: Work<TaskId>, stop: &watch::Sender<Option<String>>, stopped: &Told) -> Result<Seen<TaskId>> {
-        let first = match work {
-            Work::OwnTask(id) => self.claim(Some(&id))?,
-            Work::Claim(_) => self.claim(None)?,
-            Work::Message => {
-                self.read_messages(stopped.clone()).await?;
-                return Ok(Seen::WorkEnded);
-            }
+        let mut lanes = Lanes::new();
+        let begun = match work {
+            Work::OwnTask(id) => self.begin_task(&mut lanes, Some(&id), stopped)?,
+            Work::Claim(_) => self.begin_task(&mut lanes, None, stopped)?,
+            Work::Message => self.begin_reading(&mut lanes, stopped)?,
             Work::Turn => return Ok(Seen::WorkEnded),
         };
-        let Some(first) = first else { return Ok(Seen::ClaimLost) };
-        let mut lanes = JoinSet::new();
-        lanes.spawn_local(lane::work(self.workplace.clone(), Arc::clone(&self.seat), first.clone(), self.plan(&first), stopped.clone()));
+        if !begun {
+            return Ok(Seen::ClaimLost);
+        }
         let mut grace_over = pin!(None::<tokio::time::Sleep>);
         loop {
             tokio::select! {
                 ended = lanes.join_next() => match ended {
-                    Some(Ok(worked)) => self.report(worked?).await?,
+                    Some(Ok(worked)) => if let Some(worked) = worked? { self.report(worked).await? },
                     Some(Err(e)) => return Err(board::Error::Io { action: "work on", path: self.workplace.place().tasks().into(), source: e.into() }),
                     None => return Ok(Seen::WorkEnded),
                 },
@@ -197,12 +195,28 @@ impl Teammate {
                 self.ending = true;
                 grace_over.set(Some(tokio::time::sleep(grace)));
             }
-            while !self.ending && !lanes.is_empty() && lanes.len() < self.profile.lanes as usize {
-                let Some(claimed) = self.claim(None)? else { break };
-                let plan = self.plan(&claimed);
-                lanes.spawn_local(lane::work(self.workplace.clone(), Arc::clone(&self.seat), claimed, plan, stopped.clone()));
-            }
+            let has_room = |lanes: &Lanes| !lanes.is_empty() && lanes.len() < self.profile.lanes as usize;
+            while !self.ending && has_room(&lanes) && self.begin_task(&mut lanes, None, stopped)? {}
         }
+    }
+
+    /// Claims a task and begins to work on it. `false`: there is none.
+    fn begin_task(&self, lanes: &mut Lanes, wanted: Option<&TaskId>, stopped: &Told) -> Result<bool> {
+        let Some(claimed) = self.claim(wanted)? else { return Ok(false) };
+        let plan = self.plan(&claimed);
+        let work = lane::work(self.workplace.clone(), Arc::clone(&self.seat), claimed, plan, stopped.clone());
+        lanes.spawn_local(async move { work.await.map(Some) });
+        Ok(true)
+    }
+
+    /// Begins a turn of a teammate with a command of its own, over the messages that wait for it.
+    fn begin_reading(&self, lanes: &mut Lanes, stopped: &Told) -> Result<bool> {
+        let Some(command) = self.profile.command.clone() else { return Ok(false) };
+        self.seat.set_activity(Activity::Working)?;
+        let (workplace, seat, inbox) = (self.workplace.clone(), Arc::clone(&self.seat), Arc::clone(&self.inbox));
+        let (timeout, told) = (self.profile.timeout, stopped.clone());
+        lanes.spawn_local(async move { messages::read(&workplace, &seat, &inbox, &command, timeout, told).await.map(|()| None) });
+        Ok(true)
     }
 
     async fn report(&self, worked: Worked) -> Result<()> {
@@ -229,14 +243,10 @@ impl Teammate {
         let command = claimed.task.run.clone().or_else(|| self.profile.command.clone()).unwrap_or_else(|| Command::Exec(vec!["false".into()]));
         Plan { command, timeout: claimed.task.timeout.or(self.profile.timeout), task_on_stdin: self.profile.stdin == Stdin::Task, waits: self.waits }
     }
-
-    /// A turn of a teammate with a command of its own, over the messages that wait for it.
-    async fn read_messages(&self, told: Told) -> Result<()> {
-        let Some(command) = &self.profile.command else { return Ok(()) };
-        self.seat.set_activity(Activity::Working)?;
-        messages::read(&self.workplace, &self.seat, &self.inbox, command, self.profile.timeout, told).await
-    }
 }
+
+/// What is under way; `None`: a turn over messages.
+type Lanes = JoinSet<Result<Option<Worked>>>;
 
 /// What a look found.
 enum Looked {

@@ -1,6 +1,6 @@
 //! End to end, through the command: real processes on real boards.
 
-// mod leftovers;
+mod leftovers;
 mod scene;
 mod team;
 mod work;

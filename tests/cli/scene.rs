@@ -4,7 +4,7 @@
 //! they are found, and ended when the scene is over, however the test went.
 
 use std::fs::File;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,9 +20,11 @@ const LOOK: Duration = Duration::from_millis(3);
 
 /// The project, gone when this is dropped.
 pub(crate) struct Scene {
-    _directory: tempfile::TempDir,
-    root: PathBuf,
-    outputs: AtomicUsize,
+    /// Where the board and the home are.
+    place: tempfile::TempDir,
+    /// Where the output of commands goes: elsewhere, for tests in which the disk is full.
+    outputs: tempfile::TempDir,
+    files: AtomicUsize,
 }
 
 /// What a command that has ended said.
@@ -48,18 +50,16 @@ impl Scene {
 
     /// The same in a directory that is there.
     pub(crate) fn within(parent: &Path) -> Scene {
-        let directory = tempfile::tempdir_in(parent).unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        let scene = Scene { _directory: directory, root, outputs: AtomicUsize::new(0) };
-        // A place that every path has to be quoted for.
-        std::fs::create_dir_all(scene.project()).unwrap();
-        std::fs::create_dir_all(scene.root.join("outputs")).unwrap();
+        let place = tempfile::tempdir_in(parent.canonicalize().unwrap()).unwrap();
+        let scene = Scene { place, outputs: tempfile::tempdir().unwrap(), files: AtomicUsize::new(0) };
+        std::fs::create_dir(scene.project()).unwrap();
         scene.run(&["init"]).succeeded();
         scene
     }
 
+    /// A place for which every path has to be quoted.
     pub(crate) fn project(&self) -> PathBuf {
-        self.root.join("a project's place")
+        self.place.path().join("a project's place")
     }
 
     pub(crate) fn tasks(&self) -> PathBuf {
@@ -67,7 +67,7 @@ impl Scene {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.root.join("home")
+        self.place.path().join("home")
     }
 
     /// A file in the project, as text; empty where there is none.
@@ -88,7 +88,7 @@ impl Scene {
     pub(crate) fn put(&self, name: &str, text: &str) {
         let path = self.project().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let beside = self.root.join(format!("beside-{}", self.outputs.fetch_add(1, Ordering::Relaxed)));
+        let beside = self.place.path().join(format!("beside-{}", self.files.fetch_add(1, Ordering::Relaxed)));
         std::fs::write(&beside, text).unwrap();
         std::fs::rename(beside, path).unwrap();
     }
@@ -139,7 +139,7 @@ impl Scene {
     pub(crate) fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear().stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap()).env("CREWBOARD_HOME", self.home()).env("HOME", &self.root);
+        command.env("PATH", std::env::var_os("PATH").unwrap()).env("CREWBOARD_HOME", self.home()).env("HOME", self.place.path());
         command.env("CREW", env!("CARGO_BIN_EXE_crew"));
         command
     }
@@ -151,8 +151,8 @@ impl Scene {
 
     /// Starts a command that was made here.
     pub(crate) fn start(&self, mut command: Command) -> Running {
-        let number = self.outputs.fetch_add(1, Ordering::Relaxed);
-        let [out, err] = ["out", "err"].map(|stream| self.root.join("outputs").join(format!("{number}.{stream}")));
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let [out, err] = ["out", "err"].map(|stream| self.outputs.path().join(format!("{number}.{stream}")));
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap()).process_group(0);
         Running { child: command.spawn().unwrap(), out, err }
     }
@@ -176,7 +176,8 @@ impl Scene {
     /// Everything that runs because of this scene, but for what has ended and was not collected.
     pub(crate) fn processes(&self) -> Vec<i32> {
         let home = [b"CREWBOARD_HOME=", self.home().as_os_str().as_encoded_bytes()].concat();
-        let ours = |pid: &i32| std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|one| one == home));
+        let ours =
+            |pid: &i32| std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|one| one == home));
         let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.filter(ours).collect()
     }
@@ -225,10 +226,6 @@ impl Ran {
         self.status.code()
     }
 
-    pub(crate) fn signal(&self) -> Option<i32> {
-        self.status.signal()
-    }
-
     #[track_caller]
     pub(crate) fn ended_with(self, code: i32) -> Ran {
         assert_eq!(self.code(), Some(code), "{self:#?}");
@@ -248,10 +245,6 @@ impl Running {
 
     pub(crate) fn signal(&self, which: Signal) {
         signal(self.pid(), which);
-    }
-
-    pub(crate) fn is_over(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
     }
 
     /// What it has written to standard output so far.

@@ -107,7 +107,11 @@ fn time_is_limited_by_the_task_or_else_by_the_batch() {
     scene.task("within", json!({ "run": "true", "timeout": "10m" }));
     scene.task("check", json!({ "run": "true", "check": "sleep 1000" }));
     scene.run(&["work", "--jobs", "4", "--timeout", "300ms"]).ended_with(1);
-    for (id, reason) in [("own", "the command took longer than its 50ms"), ("other", "the command took longer than its 300ms"), ("check", "the check took longer than its 300ms")] {
+    for (id, reason) in [
+        ("own", "the command took longer than its 50ms"),
+        ("other", "the command took longer than its 300ms"),
+        ("check", "the check took longer than its 300ms"),
+    ] {
         assert_eq!((scene.status(id), scene.outcomes(id)), ("failed".into(), vec!["timeout".into()]), "{id}");
         assert_eq!(scene.reason(id), reason);
     }
@@ -208,6 +212,28 @@ fn a_program_that_is_not_there() {
 }
 
 #[test]
+fn where_no_command_can_run_no_task_fails() {
+    let scene = Scene::new();
+    let ids = ["1", "2", "3"];
+    ids.iter().for_each(|id| scene.task(id, json!({ "run": "touch made" })));
+    // There is no room for logs where there is no directory for them.
+    scene.put("home", "a file");
+    for verb in [&["work", "--jobs", "2"][..], &["exec", "--as", "me", "--", "touch", "made"], &["spawn", "alice", "--foreground"]] {
+        let mut crew = scene.crew(verb);
+        crew.env("CREWBOARD_HOME", scene.project().join("home"));
+        let ran = scene.start(crew).ended().ended_with(1);
+        assert!(ran.err.contains("place/home") && ran.err.contains("Not a directory"), "{ran:#?}");
+        for id in ids {
+            assert_eq!(scene.status(id), "pending");
+            assert!(scene.outcomes(id).iter().all(|outcome| outcome == "released"), "{:?}", scene.outcomes(id));
+        }
+    }
+    assert!(scene.reason("1").starts_with("the attempt could not begin: cannot "), "{}", scene.reason("1"));
+    assert!(!scene.has("made"));
+    scene.run(&["work"]).succeeded();
+}
+
+#[test]
 fn ids_that_must_be_quoted() {
     let ids = ["with space", "ünï 🐢 漢", "it's \"quoted\" $(touch harm) `x` & ; *", "-rf", "%s%n"];
     let scene = Scene::new();
@@ -225,7 +251,10 @@ fn ids_that_must_be_quoted() {
 
 #[test]
 fn much_output_leaves_its_end() {
-    let scene = worked("1", json!({ "run": "i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i + 1)); done; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo the end" }));
+    let scene = worked(
+        "1",
+        json!({ "run": "i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i + 1)); done; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo the end" }),
+    );
     let summary = scene.summary("1");
     assert!(summary.ends_with("the end") && summary.len() <= 2100, "{} bytes: {summary}", summary.len());
     let log = scene.read("1")["attempts"][0]["log"].as_str().unwrap().to_owned();
@@ -277,7 +306,12 @@ fn what_is_not_for_a_batch_is_left_and_told() {
     assert_eq!(scene.status("easy"), "completed");
     assert_eq!(ids.map(bytes), before);
     assert!(!scene.has("harm"));
-    for told in ["1 have no command and need a teammate that thinks: think", "1 wait for an answer: asked", "are somebody else's: bobs, strange, theirs", "1 are no valid tasks"] {
+    for told in [
+        "1 have no command and need a teammate that thinks: think",
+        "1 wait for an answer: asked",
+        "are somebody else's: bobs, strange, theirs",
+        "1 are no valid tasks",
+    ] {
         assert!(ran.err.contains(told), "{told:?} is missing: {ran:#?}");
     }
 }

@@ -12,4 +12,5 @@ mod crash;
 mod model;
 mod race;
 mod scratch;
+mod r#try;
 mod worker;

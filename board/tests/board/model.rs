@@ -54,6 +54,8 @@ struct Pair<const FULL: bool> {
     /// The ids of the model's turns.
     turns: Vec<String>,
     steps: usize,
+    /// What happened, for whoever has to understand a failure.
+    story: Vec<String>,
     /// How often another program's three filters could be compared with ours.
     compared: usize,
 }
@@ -322,6 +324,14 @@ fn set_mtime(path: &std::path::Path, seconds: i64, nanos: i64) {
     std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
+impl<const FULL: bool> Drop for Pair<FULL> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("what happened:\n{}", self.story.join("\n"));
+        }
+    }
+}
+
 impl<const FULL: bool> StateMachineTest for Pair<FULL> {
     type SystemUnderTest = Pair<FULL>;
     type Reference = Plain;
@@ -330,7 +340,7 @@ impl<const FULL: bool> StateMachineTest for Pair<FULL> {
         let scratch = Scratch::new(if FULL { Durability::Full } else { Durability::Relaxed });
         let boards = [scratch.seen(), scratch.seen()];
         let present = PRESENT.into_iter().map(|who| (who, boards[0].enter(&name(who), "test").unwrap())).collect();
-        Pair { scratch, boards, present, turns: Vec::new(), steps: 0, compared: 0 }
+        Pair { scratch, boards, present, turns: Vec::new(), steps: 0, story: Vec::new(), compared: 0 }
     }
 
     fn apply(mut pair: Pair<FULL>, model: &Plain, step: Step) -> Pair<FULL> {
@@ -340,6 +350,7 @@ impl<const FULL: bool> StateMachineTest for Pair<FULL> {
             pair.boards[0] = pair.scratch.seen();
         }
         let via = pair.steps % 2;
+        pair.story.push(format!("{via}: {step:?} means {:?} and is answered {:?}", model.meant, model.answer));
         let answer = pair.make(via, &step, model);
         assert_eq!(answer, model.answer, "the answer to {step:?}");
         pair.boards.iter_mut().for_each(|board| board.look().unwrap());

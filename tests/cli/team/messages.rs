@@ -8,7 +8,8 @@ use crate::scene::{Scene, until};
 /// Reads its messages into a file.
 const LISTENS: &str = "---\npoll: 50ms\nidleTimeout: 1h\ncommand: cat >> heard; cp \"$CREW_MESSAGES\" messages.json 2> /dev/null; true\n---\n";
 
-fn inbox(scene: &Scene, name: &str) -> String {
+/// What waits for a teammate.
+pub(super) fn inbox(scene: &Scene, name: &str) -> String {
     let state = std::fs::read_dir(scene.home()).unwrap().next().unwrap().unwrap().path();
     std::fs::read_to_string(state.join("inbox").join(format!("{name}.jsonl"))).unwrap_or_default()
 }
@@ -65,7 +66,7 @@ fn a_turn_that_was_cut_short_reads_them_again() {
     scene.run(&["send-message", "alice", "once"]).succeeded();
     until("it was heard", || scene.lines("heard").len() == 1);
     assert_eq!(scene.member("alice")["status"], "working");
-    scene.run(&["shutdown", "alice", "--grace", "0s"]).succeeded();
+    assert_eq!(scene.run(&["shutdown", "alice", "--grace", "0s"]).succeeded().err, "", "its harness answers");
     scene.nothing_runs();
     scene.put("go", "");
     scene.run(&["spawn", "alice", "--yes"]).succeeded();

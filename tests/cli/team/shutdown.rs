@@ -3,8 +3,23 @@
 use rustix::process::Signal;
 use serde_json::json;
 
+use super::messages::inbox;
 use super::{SLEEPS, at_work, profile, spawn, spawn_at_work, until_go};
-use crate::scene::{Scene, is_stopped, runs, signal, until};
+use crate::scene::{Running, Scene, is_stopped, runs, signal, until};
+
+/// Asks a teammate to shut down when it has the time, and comes back when it knows.
+fn asked(scene: &Scene, name: &str) -> Running {
+    // Stopped meanwhile, so that the moment at which it knows can be seen.
+    let pid = scene.pid_of(name);
+    signal(pid, Signal::STOP);
+    until("it is stopped", || is_stopped(pid));
+    let shutdown = scene.start(scene.crew(&["shutdown", name, "--grace", "10m"]));
+    let is_asked = || inbox(scene, name).contains("\"kind\":\"shutdown\"");
+    until("it was asked", is_asked);
+    signal(pid, Signal::CONT);
+    until("it knows", || !is_asked());
+    shutdown
+}
 
 #[test]
 fn who_is_idle_ends_at_once() {
@@ -25,24 +40,26 @@ fn the_work_under_way_is_finished_and_no_other_begun() {
     scene.task("1", until_go());
     spawn_at_work(&scene, "alice");
     scene.task("2", json!({ "run": "touch harm" }));
-    // Stopped while it is asked, so that the moment at which it knows can be seen.
-    let pid = scene.pid_of("alice");
-    signal(pid, Signal::STOP);
-    until("it is stopped", || is_stopped(pid));
-    let shutdown = scene.start(scene.crew(&["shutdown", "alice", "--grace", "10m"]));
-    let inbox = || {
-        let state = std::fs::read_dir(scene.home()).unwrap().next().unwrap().unwrap().path();
-        std::fs::read_to_string(state.join("inbox/alice.jsonl")).unwrap_or_default()
-    };
-    until("it was asked", || inbox().ends_with('\n'));
-    signal(pid, Signal::CONT);
-    until("it knows", || inbox().is_empty());
+    let shutdown = asked(&scene, "alice");
     assert_eq!(scene.member("alice")["status"], "working");
     scene.put("go", "");
     shutdown.ended().succeeded();
     assert_eq!((scene.status("1"), scene.outcomes("1")), ("completed".into(), vec!["done".into()]));
     assert_eq!((scene.status("2"), scene.has("harm")), ("pending".into(), false));
     scene.nothing_runs();
+}
+
+#[test]
+fn a_turn_over_messages_is_finished_too() {
+    let scene = Scene::new();
+    scene.put(&profile("alice"), "---\npoll: 50ms\nidleTimeout: 1h\ncommand: cat >> heard; until [ -e go ]; do sleep 0.01; done\n---\n");
+    scene.run(&["spawn", "alice", "--yes"]).succeeded();
+    scene.run(&["send-message", "alice", "once"]).succeeded();
+    until("it was heard", || scene.lines("heard").len() == 1);
+    let shutdown = asked(&scene, "alice");
+    scene.put("go", "");
+    assert_eq!(shutdown.ended().succeeded().err, "", "it ended by itself");
+    assert_eq!(inbox(&scene, "alice"), "", "and what was heard is consumed");
 }
 
 #[test]

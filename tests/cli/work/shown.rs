@@ -123,7 +123,11 @@ fn a_bar_on_a_narrow_terminal() {
         assert!(lines.iter().filter(bar).count() > 1, "a bar moves: {lines:#?}");
         assert_eq!(lines.last().map(String::as_str), Some("6 completed, 0 failed"));
         assert!(!ran.out.contains("\u{1b}[31m"), "a subject colours nothing: {:?}", ran.out);
-        let coloured = ran.out.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once(|c: char| c.is_ascii_alphabetic()).map(|(digits, _)| (digits, rest.as_bytes()[digits.len()])));
+        let coloured = ran
+            .out
+            .split("\u{1b}[")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(|c: char| c.is_ascii_alphabetic()).map(|(digits, _)| (digits, rest.as_bytes()[digits.len()])));
         assert_eq!(coloured.filter(|(digits, letter)| *letter == b'm' && !digits.is_empty() && *digits != "0").count(), 0, "{:?}", ran.out);
     }
 }
