@@ -11,8 +11,8 @@ use board::Board;
 use crate::exit::Failure;
 use crate::view::escape;
 
-/// Room for the output of most commands, so that it is written at once.
-const BUFFER: usize = 256 << 10;
+/// So much output is written at once.
+const BUFFER: usize = 64 << 10;
 
 /// The surroundings of a command. Commands read them here and nowhere else.
 #[derive(Debug)]
@@ -81,8 +81,8 @@ impl Context {
 
     /// Prints lines of data.
     pub(crate) fn print(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
-        let mut out = self.out();
-        writeln!(out, "{text}")?;
+        let mut out = io::stdout().lock();
+        out.write_all(format!("{text}\n").as_bytes())?;
         Ok(out.flush()?)
     }
 

@@ -441,14 +441,12 @@ impl<'b> LockedBoard<'b> {
             let teammates = &dirs.make_ours()?.teammates;
             let Ok(name) = Name::new(&by) else { continue };
             let record = presence::read(teammates, &name).filter(|record| record.holds.iter().any(|hold| hold.task == id && hold.turn == turn));
-            eprintln!("DBG suspect {id} {turn} {by} {}", record.is_some());
             let Some(record) = record.filter(|_| presence::lives(teammates, &name)) else {
                 self.board.index.end_turn(&id);
                 continue;
             };
             let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
             let ended = task.attempts.iter().any(|attempt| attempt.turn == turn);
-            eprintln!("DBG {id} {turn} {by} ended {ended} {:?} {:?}", task.status, task.claim);
             let held = task.claim.as_ref().is_some_and(|claim| !self.board.is_over(&claim.turn));
             // Another turn holds it, or a person said that nobody is to work on it: that stands.
             if ended || held || !matches!(task.status, Status::Pending | Status::InProgress) {

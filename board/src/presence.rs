@@ -151,7 +151,7 @@ impl Presence {
     /// disk does not keep a teammate from saying what it holds.
     fn write(&mut self) -> Result<()> {
         let mut text = serde_json::to_vec(&self.record).map_err(|e| Error::io("write", &self.path, std::io::Error::from(e)))?;
-        text.resize(text.len().max(self.length).max(RECORD_LENGTH) - 1, b' ');
+        text.resize((text.len() + 1).max(self.length).max(RECORD_LENGTH) - 1, b' ');
         text.push(b'\n');
         self.length = text.len();
         disk::write_at(&self.file, &self.path, &text, 0)

@@ -7,6 +7,7 @@ use board::Error;
 use teammates::cleaning;
 
 use super::PATIENCE;
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::health::{self, Finding, Level};
@@ -69,6 +70,7 @@ fn format(board: &Board) -> Finding {
 
 /// Returns claims of dead holders, and puts ids and edges right.
 fn fix(board: &mut Board, found: &[Finding]) -> Result<(), Failure> {
+    config::apply(board)?;
     cleaning::return_stale_claims(board)?;
     let mut locked = board.lock(PATIENCE)?;
     locked.see()?;

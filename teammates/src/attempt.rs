@@ -24,6 +24,8 @@ use crate::workplace::{Seat, Workplace};
 pub const TRY_LATER: i32 = 75;
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
+/// The same for what it left in other groups. Together they stay well below the 5 s that an interrupt promises.
+const LEFTOVERS_GRACE: Duration = Duration::from_secs(1);
 /// How much of a log's end becomes the task's summary.
 const SUMMARY_LINES: usize = 10;
 const SUMMARY_BYTES: u64 = 2000;
@@ -220,7 +222,7 @@ pub(crate) async fn end_leftovers(workplace: &Workplace, seat: &Seat, turn: &str
             let groups = workplace.board().groups_of(seat.name()).unwrap_or_default();
             let groups = group_record::parse(&groups, &board::alive::Process::current().boot);
             let turn = turn.to_owned();
-            match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, GRACE)).await {
+            match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, LEFTOVERS_GRACE)).await {
                 Ok(Err(e)) => report(&e),
                 Err(e) => report(&e),
                 Ok(Ok(_)) => {}

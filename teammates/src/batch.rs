@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use board::locked::Claimed;
 use board::name::Name;
 use board::ready::{Claimant, Takes};
 use board::task::{Parked, Status};
@@ -23,6 +24,9 @@ use crate::workplace::{Seat, Workplace};
 const POLL: Duration = Duration::from_secs(5);
 /// How long the board's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So many ends may be on their way to the disk before no further task is claimed.
+const MOST_SETTLING: usize = 32;
 
 /// What a batch does.
 #[derive(Debug, Clone)]
@@ -98,7 +102,7 @@ struct Run<'a> {
     batch: &'a Batch,
     told: Told,
     free: Vec<Arc<Seat>>,
-    lanes: JoinSet<(Arc<Seat>, Result<Worked>)>,
+    lanes: JoinSet<(Arc<Seat>, Claimed, Result<Ending>)>,
     settling: JoinSet<Result<Settled>>,
     watch: Option<Watch>,
     wake: Arc<Notify>,
@@ -106,7 +110,7 @@ struct Run<'a> {
 }
 
 struct Settled {
-    worked: board::locked::Claimed,
+    worked: Claimed,
     ending: Ending,
     status: Option<Status>,
 }
@@ -124,7 +128,7 @@ impl<'a> Run<'a> {
         loop {
             self.fill(show)?;
             let due = self.next_due();
-            if self.lanes.is_empty() && (due.is_none() || self.is_told()) {
+            if self.lanes.is_empty() && self.settling.is_empty() && (due.is_none() || self.is_told()) {
                 return Ok(());
             }
             let pause = due.map_or(POLL, |due| pause_until(due).min(POLL));
@@ -160,6 +164,7 @@ impl<'a> Run<'a> {
     /// Gives every free seat a task, while there are any.
     fn fill(&mut self, show: &mut dyn FnMut(Event<'_>)) -> Result<()> {
         while !self.is_told()
+            && self.settling.len() < MOST_SETTLING
             && let Some(seat) = self.free.pop()
         {
             let claimant = Claimant { takes: Takes::Commands, ..Claimant::shell(seat.name().as_str()) };
@@ -179,8 +184,8 @@ impl<'a> Run<'a> {
             let plan = Plan { command, timeout: claimed.task.timeout.or(self.batch.timeout), task_on_stdin: false, waits: self.batch.waits };
             let (workplace, told) = (self.workplace.clone(), self.told.clone());
             self.lanes.spawn_local(async move {
-                let worked = lane::work(workplace, Arc::clone(&seat), claimed, plan, told).await;
-                (seat, worked)
+                let ending = lane::attempt(&workplace, &seat, &claimed, &plan, told).await;
+                (seat, claimed, ending)
             });
         }
         Ok(())
@@ -198,12 +203,13 @@ impl<'a> Run<'a> {
         Ok(self.watch.is_some())
     }
 
-    /// A lane is free again; what it did goes on to the disk beside the next attempt.
-    fn ended(&mut self, ended: std::result::Result<(Arc<Seat>, Result<Worked>), tokio::task::JoinError>) -> Result<()> {
-        let (seat, worked) = ended.map_err(|e| died(self.workplace, e))?;
-        self.free.push(seat);
-        let Worked { claimed, ending, on_board } = worked?;
+    /// A lane is free again; the end of what it did goes to the board, and to the disk, beside the next attempt.
+    fn ended(&mut self, ended: std::result::Result<(Arc<Seat>, Claimed, Result<Ending>), tokio::task::JoinError>) -> Result<()> {
+        let (seat, claimed, ending) = ended.map_err(|e| died(self.workplace, e))?;
+        self.free.push(Arc::clone(&seat));
+        let (workplace, ending) = (self.workplace.clone(), ending?);
         self.settling.spawn_local(async move {
+            let Worked { claimed, ending, on_board } = lane::end(&workplace, &seat, claimed, ending).await?;
             let status = match on_board {
                 Ok(settling) => Some(settling.settle().await?),
                 Err(_) => None,

@@ -34,20 +34,30 @@ pub struct Worked {
 
 /// Works on a claimed task until its end is on the board.
 ///
-/// An error is one of this machine: no command can be run now, and the task was given back; or the turn's end could
-/// not be written, and its task goes back when this process ends.
+/// An error is one of this machine: see [`attempt()`] and [`end`].
 pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan: Plan, told: Told) -> Result<Worked> {
-    let ending = match attempt::run(&workplace, &seat, &claimed, &plan, told_to_end(told)).await {
-        Ok(ending) => ending,
+    let ending = attempt(&workplace, &seat, &claimed, &plan, told).await?;
+    end(&workplace, &seat, claimed, ending).await
+}
+
+/// The attempt alone. An error: no command can be run now, and the task was given back.
+pub async fn attempt(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, told: Told) -> Result<Ending> {
+    match attempt::run(workplace, seat, claimed, plan, told_to_end(told)).await {
+        Ok(ending) => Ok(ending),
         Err(e) => {
             let released = Ending::because(Outcome::Released, format!("the attempt could not begin: {e}"));
-            if let Ok(settling) = workplace.end(&seat, &claimed, released).await {
+            if let Ok(settling) = workplace.end(seat, claimed, released).await {
                 settling.settle().await?;
             }
-            return Err(e);
+            Err(e)
         }
-    };
-    let on_board = match workplace.end(&seat, &claimed, ending.clone()).await {
+    }
+}
+
+/// The end of an attempt on the board. An error: it could not be written, and the task goes back when this process
+/// ends.
+pub async fn end(workplace: &Workplace, seat: &Seat, claimed: Claimed, ending: Ending) -> Result<Worked> {
+    let on_board = match workplace.end(seat, &claimed, ending.clone()).await {
         Err(e) if !e.is_refusal() => return Err(e),
         other => other,
     };

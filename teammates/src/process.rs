@@ -20,7 +20,7 @@
 //!
 //! No thread, no pipe, no copy of the output, no process of which this one is not the parent.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::future::Future;
 use std::io;
@@ -161,11 +161,9 @@ impl Children {
         }
         let program = spawn.argv.first().ok_or(SpawnError::Empty)?;
         let own = [(OsString::from(environment::TURN), OsString::from(turn))];
-        let mut env: Vec<(&OsStr, &OsStr)> = Vec::with_capacity(self.inherited().len() + spawn.env.len() + 1);
-        for (name, value) in self.inherited().iter().chain(&spawn.env).chain(&own) {
-            env.retain(|(set, _)| *set != name);
-            env.push((name, value));
-        }
+        let set = || spawn.env.iter().filter(|(name, _)| name != environment::TURN).chain(&own);
+        let inherited = self.inherited().iter().filter(|(name, _)| !set().any(|(other, _)| other == name));
+        let env = inherited.chain(set()).map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
         let launch = Launch {
             argv: &spawn.argv,
             env,

@@ -13,6 +13,7 @@ use board::task::Command;
 use board::task_id::TaskId;
 use board::watch::Watch;
 use board::{Result, clock};
+use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
@@ -62,10 +63,12 @@ pub fn claimant(profile: &Profile) -> Claimant {
 impl Teammate {
     /// Takes the teammate's name and begins to watch. `events`: whether change events are to be relied on.
     pub fn enter(workplace: Workplace, profile: Profile, waits: Waits, events: bool) -> Result<Teammate> {
+        let began = clock::now();
         let seat = workplace.enter(&profile.name, &profile.runner.to_string())?;
         let inboxes = Arc::new(workplace.place().inboxes()?);
         let inbox_file = inboxes.join(&format!("{}.jsonl", profile.name));
         let inbox = Arc::new(Inbox::open(inboxes, &profile.name)?);
+        forget_requests(&inbox, began)?;
         let wake = Arc::new(Notify::new());
         let events = events && workplace.board().is_local();
         let watch = if events { begin_to_watch(&workplace, &inbox_file, &wake) } else { None };
@@ -254,6 +257,16 @@ enum Looked {
     Board(Look<TaskId>),
     /// A request to end, with the grace for the work under way.
     Request(Duration),
+}
+
+/// Takes out requests to end from before this teammate began: they were for one of its name that has died meanwhile.
+fn forget_requests(inbox: &Inbox, began: Timestamp) -> Result<()> {
+    if inbox.is_empty() {
+        return Ok(());
+    }
+    let waiting = inbox.read(None)?;
+    let old = waiting.messages.into_iter().filter(|message| message.kind == Kind::Shutdown && message.at < began);
+    inbox.consume(&old.map(|request| request.id).collect::<Vec<_>>())
 }
 
 /// Begins to watch; where that cannot be had, looking again has to do.

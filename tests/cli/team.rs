@@ -110,6 +110,25 @@ fn one_of_a_name() {
 }
 
 #[test]
+fn it_holds_nothing_of_where_it_was_started() {
+    let scene = Scene::new();
+    scene.put(&profile("alice"), STAYS);
+    // Whoever reads what `spawn` says comes to its end, though the teammate lives on.
+    let mut spawn = scene.crew(&["spawn", "alice"]);
+    let ran = spawn.output().unwrap();
+    assert_eq!((ran.status.code(), ran.stdout, ran.stderr), (Some(0), b"alice\n".to_vec(), Vec::new()));
+
+    // Nor is it part of the task that started it.
+    scene.put(&profile("bob"), STAYS);
+    scene.task("1", json!({ "owner": "me" }));
+    scene.run(&["exec", "--as", "me", "--yes", "1", "--", "sh", "-c", "\"$CREW\" spawn bob --yes"]).succeeded();
+    assert_eq!((scene.status("1"), scene.summary("1")), ("completed".into(), "bob".into()));
+    assert_eq!(scene.member("bob")["status"], "idle");
+    scene.run(&["shutdown", "--all"]).succeeded();
+    scene.nothing_runs();
+}
+
+#[test]
 fn in_the_foreground_until_it_is_interrupted() {
     let scene = Scene::new();
     scene.put(&profile("alice"), STAYS);

@@ -10,6 +10,8 @@
 mod chance;
 mod crash;
 mod model;
+mod power;
+mod protocol;
 mod race;
 mod scratch;
 mod r#try;

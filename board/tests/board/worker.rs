@@ -61,6 +61,7 @@ fn worker_entry() {
         "naive" => crate::race::work_without_lock(&told),
         "die" => crate::crash::live_and_die(&told),
         "mortal" => crate::crash::live_dangerously(&told),
+        "boot" => crate::power::boot_after_the_cut(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }

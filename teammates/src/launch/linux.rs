@@ -14,6 +14,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
+use rustix::fs::Access;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -120,12 +121,18 @@ fn variable(name: &OsStr, value: &OsStr) -> Result<CString, Refused> {
     CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).map_err(|e| (Step::Begin, e.into()))
 }
 
-/// The files that a program's name may mean, in order.
+/// The files that a program's name may mean, in order. Those that cannot be it are left out here, where nobody stands
+/// still meanwhile; if that leaves none, the child tries them all and says why.
 fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, Refused> {
     if program.as_bytes().contains(&b'/') {
         return Ok(vec![text(program)?]);
     }
-    std::env::split_paths(path).map(|directory| text(directory.join(program).as_os_str())).collect()
+    let mut all: Vec<CString> = std::env::split_paths(path).map(|directory| text(directory.join(program).as_os_str())).collect::<Result<_, _>>()?;
+    let can_be = |file: &CString| rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    if all.iter().any(can_be) {
+        all.retain(can_be);
+    }
+    Ok(all)
 }
 
 fn start(ready: &mut Ready) -> io::Result<(Pid, OwnedFd)> {

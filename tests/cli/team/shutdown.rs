@@ -89,6 +89,12 @@ fn who_does_not_answer_is_killed() {
     assert_eq!((scene.status("1"), scene.outcomes("1")), ("pending".into(), vec!["lost".into()]));
     assert!(scene.reason("1").contains("its holder died"), "{}", scene.reason("1"));
     scene.nothing_runs();
+
+    // What it was asked and could not answer is not for the next of its name.
+    scene.put("go", "");
+    scene.run(&["spawn", "alice"]).succeeded();
+    until("it works", || scene.status("1") == "completed");
+    until("it is idle", || scene.member("alice")["status"] == "idle");
 }
 
 #[test]

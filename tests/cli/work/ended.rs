@@ -119,6 +119,31 @@ fn killed_twenty_times_and_all_is_done() {
     assert_eq!(doctor.code(), Some(0), "{doctor:#?}");
 }
 
+/// As `kill -9` at each step of a claim and of an end, of which there are several a task.
+#[test]
+#[cfg(debug_assertions)]
+fn killed_at_every_step_and_all_is_done() {
+    let points = board::crash::POINTS.into_iter().filter(|point| !point.starts_with("add."));
+    for point in points.flat_map(|point| [1, 2, 5].map(|nth| format!("{point}:{nth}"))) {
+        let scene = Scene::new();
+        let ids = ["1", "2", "3"];
+        ids.iter().for_each(|id| scene.task(id, json!({ "run": "echo $CREW_TASK_ID >> effects", "check": "true" })));
+        let mut work = scene.crew(&["work", "--jobs", "2"]);
+        work.env("CREW_CRASH_AT", &point);
+        let code = scene.start(work).ended().code();
+        assert!(code.is_none() || !point.ends_with(":1"), "{point} was not passed");
+        scene.run(&["work", "--jobs", "2"]).succeeded();
+        for id in ids {
+            let (outcomes, effects) = (scene.outcomes(id), scene.lines("effects").iter().filter(|effect| *effect == id).count());
+            assert_eq!(scene.status(id), "completed", "{point}");
+            let (last, earlier) = outcomes.split_last().unwrap();
+            assert!(last == "done" && earlier.iter().all(|outcome| outcome == "lost"), "{point}: {outcomes:?}");
+            assert!((1..=outcomes.len()).contains(&effects), "{point}: {id} ran {effects} times in {outcomes:?}");
+        }
+        scene.nothing_runs();
+    }
+}
+
 #[test]
 fn two_at_once_complete_each_task_once() {
     const TASKS: usize = 120;

@@ -1,0 +1,1 @@
+//! The claim protocol as a model whose every interleaving is tried.
