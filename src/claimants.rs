@@ -2,7 +2,6 @@
 
 use board::Board;
 use board::clock;
-use board::facts::Facts;
 use board::index::Entry;
 use board::name::Name;
 use board::ready::{self, Claimant};
@@ -34,9 +33,13 @@ pub(crate) fn first_choice(board: &Board, claimant: &Claimant) -> Option<TaskId>
 /// The task that is the claimant's already: parked by it until a time that has come, or dispatched to it.
 pub(crate) fn own(board: &Board, claimant: &Claimant) -> Option<TaskId> {
     let index = board.index();
-    let is_own = |facts: &Facts| facts.owner.as_deref() == Some(&claimant.name);
-    let facts = |id: &TaskId| index.get(id).and_then(Entry::facts).filter(|facts| is_own(facts));
-    let now = clock::now();
-    let due = index.in_progress().find(|id| facts(id).is_some_and(|facts| ready::is_due(facts, now)));
-    due.or_else(|| index.ready_for(claimant).find(|id| facts(id).is_some())).cloned()
+    let is_own = |id: &&TaskId| index.get(id).and_then(Entry::facts).is_some_and(|facts| facts.owner.as_deref() == Some(&claimant.name));
+    let due = index.due(clock::now()).into_iter().find(|id| is_due_for(board, claimant, id));
+    due.or_else(|| index.ready_for(claimant).find(is_own).cloned())
+}
+
+/// Whether a task is parked for the claimant until a time that has come.
+pub(crate) fn is_due_for(board: &Board, claimant: &Claimant, id: &TaskId) -> bool {
+    let facts = board.index().get(id).and_then(Entry::facts);
+    facts.is_some_and(|facts| facts.owner.as_deref() == Some(&claimant.name) && ready::is_due(facts, clock::now()))
 }

@@ -15,8 +15,8 @@ const ABOUT: &str = "A task board in a directory, worked by people, scripts and 
 
 const LONG_ABOUT: &str = "A task board in a directory, worked by people, scripts and teammates together.
 
-Each task is one JSON file in .tasks/. Put them there with an editor, cp, a script or `crew add`; whoever claims
-one holds it alone, and it is finished once, whatever dies meanwhile.
+Each task is one JSON file in .tasks/. Put them there with an editor, cp, a script or `crew add`; \
+whoever claims one holds it alone, and it is finished once, whatever dies meanwhile.
 
 Without a command: how the board stands.";
 

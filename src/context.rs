@@ -1,12 +1,12 @@
 //! What every command is told: where it stands and how to answer.
 
-use std::io::{self, BufWriter, StdoutLock, Write as _};
+use std::io::{self, IsTerminal as _, BufWriter, StdoutLock, Write as _};
 use std::path::PathBuf;
 
+use board::Board;
 use board::name::Name;
 use board::place::{Place, Surroundings};
 use board::task_id::TaskId;
-use board::Board;
 
 use crate::exit::Failure;
 use crate::view::escape;
@@ -84,6 +84,13 @@ impl Context {
         let mut out = io::stdout().lock();
         out.write_all(format!("{text}\n").as_bytes())?;
         Ok(out.flush()?)
+    }
+
+    /// Confirms what was done: for people only. A script knows by the exit code, and its log stays readable.
+    pub(crate) fn confirm(&self, text: impl AsRef<str>) {
+        if io::stderr().is_terminal() {
+            self.say(text);
+        }
     }
 
     /// Talks: to stderr, where it disturbs no script.

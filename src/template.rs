@@ -95,9 +95,17 @@ mod tests {
 
     #[test]
     fn a_line_is_one_word_wherever_its_place_is() {
-        let hostile = ["plain", "a b", "it's", "\"double\"", "$(echo pwned)", "`echo pwned`", "$HOME", "a\\b", "; echo pwned", "-n", "*", "a\nb", "!x", ")", "("];
+        let hostile =
+            ["plain", "a b", "it's", "\"double\"", "$(echo pwned)", "`echo pwned`", "$HOME", "a\\b", "; echo pwned", "-n", "*", "a\nb", "!x", ")", "("];
         for line in hostile {
-            for template in ["printf %s {}", "printf %s '{}'", "printf %s \"{}\"", "printf %s \"$(printf %s {})\"", "(printf %s {})", "x=\"$(printf %s '{}')\"; printf %s \"$x\""] {
+            for template in [
+                "printf %s {}",
+                "printf %s '{}'",
+                "printf %s \"{}\"",
+                "printf %s \"$(printf %s {})\"",
+                "(printf %s {})",
+                "x=\"$(printf %s '{}')\"; printf %s \"$x\"",
+            ] {
                 assert_eq!(shell_says(template, line), line, "{template}");
             }
             assert_eq!(shell_says("printf '%s|' 'pre {} post' \"pre {} post\" pre{}post", line), format!("pre {line} post|pre {line} post|pre{line}post|"));

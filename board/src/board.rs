@@ -132,6 +132,14 @@ pub struct Board {
     buffer: Vec<u8>,
 }
 
+/// What a look at the whole directory brought.
+struct Swept<T> {
+    /// The ids of what is not as it was known.
+    changed: Vec<TaskId>,
+    /// Of every task that was read what the caller wanted, by id.
+    digests: Vec<(TaskId, T)>,
+}
+
 /// A claim whose holder is gone for certain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stale {
@@ -151,7 +159,8 @@ impl Board {
         let ours = board.dirs.make_ours()?;
         let head = Head { format: FORMAT, durability };
         let text = serde_json::to_vec(&head).map_err(|e| Error::io("write", ours.dir.join(HEAD), std::io::Error::from(e)))?;
-        ours.dir.replace(HEAD, &text, 0o666, durability == Durability::Full)?;
+        // On disk at once in `relaxed` too: a board whose head is torn is refused until a person removes that.
+        ours.dir.replace(HEAD, &text, 0o666, true)?;
         board.durability = durability;
         Ok(board)
     }
@@ -333,18 +342,18 @@ impl Board {
 
     /// Looks at every name in the directory and reads what changed; returns the ids that did.
     pub fn sweep(&mut self) -> Result<Vec<TaskId>> {
-        self.sweep_with(false, &|_, _| ()).map(|(changed, _)| changed)
+        self.sweep_with(false, &|_, _| ()).map(|swept| swept.changed)
     }
 
     /// Sees the whole directory and has `digest` say what the caller wants of each task's document, so that no file
     /// is read twice. For commands that show the whole board and end: what is known of a file afterwards has no stamp,
     /// so that it would be read again. In natural order; files that are no task are in the index only.
     pub fn survey<T: Send>(&mut self, digest: impl Fn(&mut Document<'_>, &Task) -> T + Sync) -> Result<Vec<(TaskId, T)>> {
-        self.sweep_with(true, &digest).map(|(_, digests)| digests)
+        self.sweep_with(true, &digest).map(|swept| swept.digests)
     }
 
-    /// Reads what changed, or `all`. Returns the ids of what changed, and a digest of every task that was read.
-    fn sweep_with<T: Send>(&mut self, all: bool, digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync)) -> Result<(Vec<TaskId>, Vec<(TaskId, T)>)> {
+    /// Reads what changed, or `all`.
+    fn sweep_with<T: Send>(&mut self, all: bool, digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync)) -> Result<Swept<T>> {
         if self.journal.is_none()
             && let Some(ours) = self.dirs.ours()
         {
@@ -387,11 +396,11 @@ impl Board {
             }
         }
         self.seen_all()?;
-        Ok((told, digests))
+        Ok(Swept { changed: told, digests })
     }
 
     /// Takes everything in at once: a first look.
-    fn fill<T>(&mut self, ids: Vec<scan::Named>, read: Vec<Option<Read<T>>>) -> Result<(Vec<TaskId>, Vec<(TaskId, T)>)> {
+    fn fill<T>(&mut self, ids: Vec<scan::Named>, read: Vec<Option<Read<T>>>) -> Result<Swept<T>> {
         let (mut entries, mut digests, mut turns) = (Vec::with_capacity(read.len()), Vec::with_capacity(read.len()), Vec::new());
         for ((id, _), read) in ids.into_iter().zip(read) {
             let Some(Read { entry, digest, .. }) = read else { continue };
@@ -403,7 +412,7 @@ impl Board {
         self.index.fill(entries);
         turns.iter().for_each(|(id, turn, by)| self.index.begin_turn(id, turn, by));
         self.seen_all()?;
-        Ok((told, digests))
+        Ok(Swept { changed: told, digests })
     }
 
     /// The whole directory has been read.
@@ -421,14 +430,12 @@ impl Board {
         let Some(ours) = self.dirs.ours() else { return Ok(()) };
         for (name, _, hold) in presence::living_holds(&ours.teammates)? {
             let in_file = self.index.get(&hold.task).and_then(Entry::facts).and_then(|facts| facts.turn());
-            if in_file.is_some_and(|(turn, _)| turn == hold.turn) || self.index.get(&hold.task).is_none() {
+            if in_file.is_some_and(|(turn, _)| turn == hold.turn) || self.is_over(&hold.turn) {
                 continue;
             }
-            let journaled = match &self.journal {
-                Some(journal) => journal.has_ended(&hold.turn)?,
-                None => false,
-            };
-            if !journaled {
+            // Known from now on: a file that is away or broken at this moment may come back as it was.
+            self.index.begin_turn(&hold.task, &hold.turn, name.as_str());
+            if self.index.get(&hold.task).is_some() {
                 self.suspects.insert(hold.task, (hold.turn, name.to_string()));
             }
         }

@@ -22,6 +22,7 @@ use crate::disk::{self, Dir};
 use crate::document::Document;
 use crate::error::Result;
 use crate::task_id::TaskId;
+use crate::turn;
 
 /// How long a generation is written into, in seconds.
 pub(crate) const GENERATION_SECONDS: i64 = 5;
@@ -158,7 +159,8 @@ fn is_torn(bytes: &[u8]) -> bool {
 
 /// Puts a version in the place of a torn file; what was torn stays beside, for whoever wants to look at it.
 pub(crate) fn put_back(survivor: &Survivor, kept: &Kept, archive: &Dir, tasks: &Dir) -> Result<()> {
-    let name = Kept::prepared("survivor", &survivor.id);
+    // A fresh name: one who died at this point may have left its version here.
+    let name = Kept::prepared(&turn::fresh(), &survivor.id);
     let file = kept.dir.write_new(&name, &survivor.bytes, 0o666)?;
     disk::sync_file(&file, &kept.dir.join(&name))?;
     disk::exchange(&kept.dir, &name, tasks, &survivor.id.file_name())?;

@@ -97,14 +97,7 @@ pub(crate) fn read(tasks: &Dir, id: &TaskId, coarse: bool, bytes: &mut Vec<u8>) 
 }
 
 /// What is no sound task at its first reading is read again with every care.
-fn read_with<T>(
-    tasks: &Dir,
-    id: &TaskId,
-    how: How,
-    coarse: bool,
-    bytes: &mut Vec<u8>,
-    digest: &impl Fn(&mut Document<'_>, &Task) -> T,
-) -> Option<Read<T>> {
+fn read_with<T>(tasks: &Dir, id: &TaskId, how: How, coarse: bool, bytes: &mut Vec<u8>, digest: &impl Fn(&mut Document<'_>, &Task) -> T) -> Option<Read<T>> {
     let name = id.file_name();
     let stamp = match how {
         How::Careful => None,
@@ -115,8 +108,7 @@ fn read_with<T>(
         let doubtful = read.entry.doubtful || how == How::Unstamped;
         return Some(Read { entry: Entry { doubtful, ..read.entry }, ..read });
     }
-    let invalid =
-        |stamp, reason: String| Some(Read::no_task(Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }));
+    let invalid = |stamp, reason: String| Some(Read::no_task(Entry { stamp, doubtful: false, state: State::Invalid(Box::new(Problem::whole(reason))) }));
     let (kind, seen) = match tasks.stat(&name) {
         Ok(Some(found)) => found,
         Ok(None) => return None,

@@ -70,7 +70,7 @@ impl Archive {
         }
         match context.json {
             true => context.print(serde_json::json!({ "archived": ids.iter().map(document::id).collect::<Vec<_>>() }))?,
-            false => context.say(format!("{} archived in {}", count(ids.len()), board.place().ours().join("archive").display())),
+            false => context.confirm(format!("{} archived in {}", count(ids.len()), board.place().ours().join("archive").display())),
         }
         Ok(Exit::DONE)
     }

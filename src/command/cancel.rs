@@ -48,7 +48,7 @@ impl Cancel {
             context.print(serde_json::json!({ "cancelled": json(&mut ids.iter()), "waiting": json(&mut left.iter()) }))?;
             return Ok(Exit::DONE);
         }
-        ids.iter().for_each(|id| context.say(format!("task {id}: cancelled")));
+        ids.iter().for_each(|id| context.confirm(format!("task {id}: cancelled")));
         if !left.is_empty() {
             let names: Vec<&str> = left.iter().map(TaskId::as_str).collect();
             context.say(format!("still waiting for it: {}; `crew unblock` them, or cancel them too (--cascade)", names.join(", ")));

@@ -10,8 +10,11 @@ use board::task::Claim as Held;
 use board::task_id::TaskId;
 use board::{Board, Rule, clock, duration};
 
+use teammates::cleaning;
+
 use super::PATIENCE;
 use crate::claimants;
+use crate::config;
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
 use crate::view::document;
@@ -51,38 +54,37 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let name = &self.acting.name;
-        let holder = self.holder.map(|pid| Process::of(pid).ok_or_else(|| Failure::Usage(format!("there is no process {pid} that could hold a task"))));
-        let holder = holder.transpose()?;
+        let claimant = Claimant::shell(self.acting.name.as_str());
+        let terms = self.terms()?;
         let mut board = context.seen_board()?;
+        config::apply(&mut board)?;
+        cleaning::return_stale_claims(&mut board)?;
+
         if self.resume
-            && let Some((id, held)) = held_by(&board, name.as_str(), holder.as_ref()).into_iter().next()
+            && let Some((id, held)) = held_by(&board, &claimant, terms.process.as_ref())
         {
             let (_, task) = board.read_task(&id)?;
             print(context, &id, &held.turn, task.next_attempt())?;
             return Ok(Exit::DONE);
         }
-        teammates::cleaning::return_stale_claims(&mut board)?;
-
-        let claimant = Claimant::shell(name.as_str());
-        let lease = self.lease.map(|lease| clock::now().checked_add(lease).map_err(|e| Failure::Usage(format!("--lease: {e}"))));
-        let terms = Terms { process: holder.clone(), lease: lease.transpose()?, epoch: None };
+        // What is refused is refused before anything is locked or made; under the lock all of it holds again.
+        self.check_second(&board, &claimant)?;
+        match &self.id {
+            Some(id) => check(&board, &claimant, id)?,
+            None if claimants::first_choice(&board, &claimant).is_none() => return Ok(self.nothing(context)),
+            None => {}
+        }
         let mut locked = board.lock(PATIENCE)?;
         locked.see()?;
-        if !self.another
-            && let Some((id, _)) = held_by(locked.board(), name.as_str(), None).into_iter().next()
-        {
-            return Err(refuse_second(name.as_str(), &id, self.resume));
-        }
+        self.check_second(locked.board(), &claimant)?;
         let own = claimants::own(locked.board(), &claimant);
-        let claimed = match (self.id.as_ref(), own) {
-            (Some(id), _) => locked.claim(None, &claimant, Some(id), &terms)?,
-            // It may be gone or edited at this moment: then the next one is as good.
+        let claimed = match (&self.id, own) {
+            // Its own may be gone or edited at this moment: then the next one is as good.
             (None, Some(own)) => match locked.claim(None, &claimant, Some(&own), &terms) {
                 Err(e) if e.is_refusal() => locked.claim(None, &claimant, None, &terms)?,
                 claimed => claimed?,
             },
-            (None, None) => locked.claim(None, &claimant, None, &terms)?,
+            (wanted, _) => locked.claim(None, &claimant, wanted.as_ref(), &terms)?,
         };
         locked.unlock()?.settle()?;
         match claimed {
@@ -90,12 +92,40 @@ impl Claim {
                 print(context, &claimed.task.id, &claimed.turn, claimed.attempt)?;
                 Ok(Exit::DONE)
             }
-            None => {
-                context.say(format!("there is nothing that {name} could claim; `crew ls` says why"));
-                Ok(Exit::NOTHING_TO_DO)
-            }
+            None => Ok(self.nothing(context)),
         }
     }
+
+    fn terms(&self) -> Result<Terms, Failure> {
+        let usage = |message: String| Failure::Usage(message);
+        let process = self.holder.map(|pid| Process::of(pid).ok_or_else(|| usage(format!("there is no process {pid} that could hold a task"))));
+        let lease = self.lease.map(|lease| clock::now().checked_add(lease).map_err(|e| usage(format!("--lease: {e}"))));
+        Ok(Terms { process: process.transpose()?, lease: lease.transpose()?, epoch: None })
+    }
+
+    /// Refuses a second claim of one name, unless that is wanted.
+    fn check_second(&self, board: &Board, claimant: &Claimant) -> Result<(), Failure> {
+        let Some((id, _)) = held_by(board, claimant, None).filter(|_| !self.another) else { return Ok(()) };
+        let way_on = match self.resume {
+            true => "but not for that --holder",
+            false => "finish, fail or release it first, print it again with --resume, or take one more with --another",
+        };
+        Err(Failure::Refused { rule: Rule::OneClaim.name(), message: format!("{} holds task {id} already; {way_on}", claimant.name) })
+    }
+
+    fn nothing(&self, context: &Context) -> Exit {
+        context.say(format!("there is nothing that {} could claim; `crew ls` says why", self.acting.name));
+        Exit::NOTHING_TO_DO
+    }
+}
+
+/// Refuses a task that the claimant may not have.
+fn check(board: &Board, claimant: &Claimant, id: &TaskId) -> Result<(), Failure> {
+    board.read_task(id)?;
+    if claimants::is_due_for(board, claimant, id) {
+        return Ok(());
+    }
+    board.why_not(id, claimant).map_err(|no| Failure::Refused { rule: no.rule.name(), message: format!("task {id}: {}", no.why) })
 }
 
 fn print(context: &Context, id: &TaskId, turn: &str, attempt: usize) -> Result<(), Failure> {
@@ -105,19 +135,13 @@ fn print(context: &Context, id: &TaskId, turn: &str, attempt: usize) -> Result<(
     }
 }
 
-/// What a name holds: of all its processes, or of one. What is parked is not held.
-fn held_by(board: &Board, name: &str, holder: Option<&Process>) -> Vec<(TaskId, Held)> {
+/// A task that a name holds: for any of its processes, or for one. What is parked is not held.
+fn held_by(board: &Board, claimant: &Claimant, holder: Option<&Process>) -> Option<(TaskId, Held)> {
     let index = board.index();
-    let by_name = |id: &&TaskId| index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).is_some_and(|(_, by)| by == name);
-    let claim = |id: &TaskId| Some((id.clone(), board.read_task(id).ok()?.1.claim?));
-    let held = index.in_progress().filter(by_name).filter_map(claim);
-    held.filter(|(_, claim)| claim.by == name && holder.is_none_or(|holder| claim.process.as_ref() == Some(holder))).collect()
-}
-
-fn refuse_second(name: &str, id: &TaskId, resumed: bool) -> Failure {
-    let way_on = match resumed {
-        true => "but not for that --holder",
-        false => "finish, fail or release it first, print it again with --resume, or take one more with --another",
-    };
-    Failure::Refused { rule: Rule::OneClaim.name(), message: format!("{name} holds task {id} already; {way_on}") }
+    let is_by = |id: &&TaskId| index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).is_some_and(|(_, by)| by == claimant.name);
+    index.in_progress().filter(is_by).find_map(|id| {
+        let claim = board.read_task(id).ok()?.1.claim?;
+        let same = claim.by == claimant.name && holder.is_none_or(|holder| claim.process.as_ref() == Some(holder));
+        same.then(|| (id.clone(), claim))
+    })
 }

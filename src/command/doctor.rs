@@ -43,7 +43,8 @@ impl Doctor {
             fix(&mut board, &found)?;
             let left = health::board::findings(&mut board)?;
             // What is not found again was put right.
-            let fixable = |finding: &Finding| FIXED.contains(&finding.check) && !left.iter().any(|other| other.check == finding.check && other.task == finding.task);
+            let fixable =
+                |finding: &Finding| FIXED.contains(&finding.check) && !left.iter().any(|other| other.check == finding.check && other.task == finding.task);
             found.iter_mut().filter(|finding| fixable(finding)).for_each(|finding| finding.level = Level::Fixed);
         }
         let healthy = !found.iter().any(|finding| finding.level == Level::Problem);

@@ -59,7 +59,7 @@ impl Edit {
                 let names: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
                 context.print(serde_json::json!({ "id": document::id(id), "changed": names }))?;
             }
-            false => context.say(format!("task {id}: changed")),
+            false => context.confirm(format!("task {id}: changed")),
         }
         Ok(Exit::DONE)
     }
@@ -67,6 +67,7 @@ impl Edit {
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("write it as KEY=JSON")?;
-    let raw: &serde_json::value::RawValue = serde_json::from_str(value).map_err(|e| format!("{value} is no JSON ({e}); texts need their quotes: {key}='\"…\"'"))?;
+    let raw: &serde_json::value::RawValue =
+        serde_json::from_str(value).map_err(|e| format!("{value} is no JSON ({e}); texts need their quotes: {key}='\"…\"'"))?;
     Ok((key.to_owned(), raw.get().to_owned()))
 }

@@ -66,12 +66,7 @@ impl Exec {
         let (stop, told) = watch::channel(None);
         let interrupted = interrupt::forward_to(&stop).map_err(start)?;
         let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else { return Ok(Exit::NOTHING_TO_DO) };
-        let plan = Plan {
-            command: Command::Exec(self.command),
-            timeout: claimed.task.timeout.or(self.timeout),
-            task_on_stdin: false,
-            waits,
-        };
+        let plan = Plan { command: Command::Exec(self.command), timeout: claimed.task.timeout.or(self.timeout), task_on_stdin: false, waits };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);
         let printing = tokio::task::spawn_local(async move { print_while_written(&log, over).await });

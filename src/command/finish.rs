@@ -68,11 +68,10 @@ pub(super) fn end(context: &Context, id: &TaskId, by: &By<'_>, ending: &Ending) 
     locked.unlock()?.settle()?;
     match context.json {
         true => context.print(serde_json::json!({ "id": document::id(id), "status": status }))?,
-        false => context.say(match status {
+        false => context.confirm(match status {
             Status::Pending => format!("task {id} is pending again"),
             status => format!("task {id}: {status}"),
         }),
     }
     Ok(Exit::DONE)
 }
-

@@ -50,7 +50,8 @@ impl Graph {
         // What was archived is done; what never existed is in the way.
         let present: BTreeSet<TaskId> = graph.keys().cloned().collect();
         for (id, node) in &mut graph {
-            let absent: Vec<TaskId> = index.blockers(id).into_iter().filter_map(|blocker| if let Blocker::Absent(id) = blocker { Some(id) } else { None }).collect();
+            let absent: Vec<TaskId> =
+                index.blockers(id).into_iter().filter_map(|blocker| if let Blocker::Absent(id) = blocker { Some(id) } else { None }).collect();
             node.waits_for.retain(|blocker| present.contains(blocker) || absent.contains(blocker));
         }
 

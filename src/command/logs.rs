@@ -42,13 +42,14 @@ impl Logs {
         let (path, writer) = self.find(&board)?;
         let file = File::open(&path).map_err(|e| Failure::Failed(format!("cannot read the log {}: {e}", path.display())))?;
         let mut printed = print_from(&file, 0)?;
-        while self.follow {
-            let last = !is_writing(&board, &writer);
+        let mut goes_on = self.follow;
+        while goes_on {
+            // Asked before the last look, so that nothing is missed that was written until the end.
+            goes_on = is_writing(&board, &writer);
             printed = print_from(&file, printed)?;
-            if last {
-                break;
+            if goes_on {
+                std::thread::sleep(LOOK);
             }
-            std::thread::sleep(LOOK);
         }
         Ok(Exit::DONE)
     }

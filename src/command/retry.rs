@@ -38,7 +38,7 @@ pub(super) fn say_status(context: &Context, ids: &[TaskId], status: &Status) -> 
     for id in ids {
         match context.json {
             true => context.print(serde_json::json!({ "id": document::id(id), "status": status }))?,
-            false => context.say(format!("task {id}: {status}")),
+            false => context.confirm(format!("task {id}: {status}")),
         }
     }
     Ok(Exit::DONE)

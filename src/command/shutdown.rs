@@ -82,9 +82,11 @@ enum Until {
 
 /// Waits for teammates to end, at most until the deadline; returns those that have not.
 fn wait(board: &Board, mut names: Vec<Name>, deadline: Instant, until: Until) -> Vec<Name> {
+    // A teammate gives its name up a moment before its process has ended.
+    let is_there = |name: &Name| board.lives(name) || process_of(board, name).is_some();
     let is_stopped = |name: &Name| process_of(board, name).is_some_and(|process| process.is_stopped());
     loop {
-        names.retain(|name| board.lives(name));
+        names.retain(is_there);
         if names.is_empty() || Instant::now() >= deadline || (until == Until::Hopeless && names.iter().all(is_stopped)) {
             return names;
         }

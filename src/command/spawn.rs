@@ -109,7 +109,8 @@ impl Spawn {
     }
 
     fn arguments(&self, name: &Name, place: &Place) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec!["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
+        let mut arguments: Vec<OsString> =
+            vec!["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
         // What was allowed is what is read: the file of the first holds for all of --count.
         let file = self.from.clone().or_else(|| Some(place.profile(&self.name)).filter(|file| file.is_file()));
         if let Some(file) = file {

@@ -37,8 +37,8 @@ impl Unblock {
                 let left: Vec<_> = task.blocked_by.iter().map(document::id).collect();
                 context.print(serde_json::json!({ "id": document::id(id), "status": task.status, "blockedBy": left }))?;
             }
-            false if left.is_empty() => context.say(format!("task {id} waits for none")),
-            false => context.say(format!("task {id} still waits for {}", left.join(", "))),
+            false if left.is_empty() => context.confirm(format!("task {id} waits for none")),
+            false => context.confirm(format!("task {id} still waits for {}", left.join(", "))),
         }
         Ok(Exit::DONE)
     }

@@ -52,12 +52,7 @@ impl Work {
         board.look()?;
         let runnable = board.index().entries().filter(|(_, entry)| entry.facts().is_some_and(|facts| facts.runs && !facts.is_finished())).count();
         let mut progress = Progress::begin(runnable, context.json);
-        let batch = Batch {
-            jobs: self.jobs.map_or_else(machine::processors, usize::from),
-            timeout: self.timeout,
-            waits,
-            events: machine::events(),
-        };
+        let batch = Batch { jobs: self.jobs.map_or_else(machine::processors, usize::from), timeout: self.timeout, waits, events: machine::events() };
         log::begin(Log::Warnings);
         let workplace = Workplace::open(board).map_err(start)?;
         let (stop, _told) = watch::channel(None);

@@ -23,10 +23,8 @@ struct Odd {
 
 /// Everything that is to be said of the tasks; sees the whole board anew.
 pub(crate) fn findings(board: &mut Board) -> Result<Vec<Finding>> {
-    let odd = board.survey(|_, task| Odd {
-        other_id: task.other_id.clone(),
-        status: if let Status::Unknown(word) = &task.status { Some(word.clone()) } else { None },
-    })?;
+    let odd = board
+        .survey(|_, task| Odd { other_id: task.other_id.clone(), status: if let Status::Unknown(word) = &task.status { Some(word.clone()) } else { None } })?;
     let mut found = Vec::new();
     for (id, odd) in odd {
         if let Some(other) = odd.other_id {

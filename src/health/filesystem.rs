@@ -85,7 +85,8 @@ fn events(board: &Board, trial: &Dir) -> Finding {
 fn clock(board: &Board, trial: &Dir) -> Finding {
     match grain(trial) {
         Ok(Some(grain)) if grain > GRAIN && board.is_local() => {
-            let message = format!("file times differ only after {}, and {} are counted on: edits by hand may be seen late", milliseconds(grain), milliseconds(GRAIN));
+            let message =
+                format!("file times differ only after {}, and {} are counted on: edits by hand may be seen late", milliseconds(grain), milliseconds(GRAIN));
             Finding::of(Level::Problem, "clock", message)
         }
         Ok(Some(grain)) => Finding::of(Level::Ok, "clock", format!("file times differ after {}", milliseconds(grain))),

@@ -30,11 +30,8 @@ pub(crate) fn text(graph: &Graph, cycles: &[Vec<TaskId>], width: Option<u16>, co
     let steps = steps(graph);
     let waited_for: BTreeSet<&TaskId> = graph.values().flat_map(|node| &node.waits_for).collect();
     let alone = |id: &TaskId, node: &Node| node.waits_for.is_empty() && !waited_for.contains(id);
-    let mut rows: Vec<(usize, &TaskId, &Node)> = graph
-        .iter()
-        .filter(|(id, node)| !alone(id, node))
-        .map(|(id, node)| (steps.get(id).copied().unwrap_or(usize::MAX), id, node))
-        .collect();
+    let mut rows: Vec<(usize, &TaskId, &Node)> =
+        graph.iter().filter(|(id, node)| !alone(id, node)).map(|(id, node)| (steps.get(id).copied().unwrap_or(usize::MAX), id, node)).collect();
     rows.sort_by_key(|(step, ..)| *step);
     let rows: Vec<Line> = rows
         .into_iter()
@@ -194,7 +191,8 @@ mod tests {
     #[test]
     fn a_long_chain_needs_no_stack() {
         let names: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
-        let edges: Vec<(&str, Vec<&str>)> = names.iter().enumerate().map(|(n, name)| (name.as_str(), names[n + 1..].first().map(String::as_str).into_iter().collect())).collect();
+        let edges: Vec<(&str, Vec<&str>)> =
+            names.iter().enumerate().map(|(n, name)| (name.as_str(), names[n + 1..].first().map(String::as_str).into_iter().collect())).collect();
         let edges: Vec<(&str, &[&str])> = edges.iter().map(|(name, to)| (*name, to.as_slice())).collect();
         assert_eq!(steps(&graph(&edges)).values().max(), Some(&19_999));
     }

@@ -1,5 +1,11 @@
 //! End to end, through the command: real processes on real boards.
+//!
+//! Every test has a project and a home of its own (the module `scene`), waits for states, never for time to pass, and
+//! leaves no process behind.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that is surprised ends there.
+
+mod board;
 mod leftovers;
 mod scene;
 mod team;

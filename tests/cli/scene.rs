@@ -57,6 +57,13 @@ impl Scene {
         scene
     }
 
+    /// A directory of tasks that no crew has seen yet.
+    pub(crate) fn bare() -> Scene {
+        let scene = Scene::new();
+        std::fs::remove_dir_all(scene.tasks().join(".board")).unwrap();
+        scene
+    }
+
     /// A place for which every path has to be quoted.
     pub(crate) fn project(&self) -> PathBuf {
         self.place.path().join("a project's place")

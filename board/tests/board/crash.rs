@@ -18,7 +18,7 @@ use crate::scratch::{PATIENCE, Scratch, add, claim, clean, draft, end, finish, i
 use crate::worker::{self, Told};
 
 /// Kills this process, as `kill -9` does, after so many operations on the disk; 0: never.
-fn die_after(operations: u64) -> Observing {
+pub(crate) fn die_after(operations: u64) -> Observing {
     let mut done = 0;
     trace::observe(move |_| {
         done += 1;

@@ -23,9 +23,13 @@ use board::{Board, Durability};
 use serde_json::json;
 
 use crate::chance::Chance;
+use crate::crash::die_after;
 use crate::scratch::{PATIENCE, Scratch, claim, clean, draft, finish, id, name, open, surroundings, take, temporary};
 use crate::worker::{self, Told};
 use disk::{Disk, Event};
+
+/// The boot after the cut.
+const LATER: &str = "later";
 
 /// What was done to the disk below a project, and what was promised in between.
 struct Trace {
@@ -165,8 +169,12 @@ impl Trace {
         self.durability == Durability::Full
     }
 
-    /// The same with some operations forgotten or changed, as another way of writing would have done them.
-    fn altered(&self, alter: impl FnMut(&Event) -> Vec<Event>) -> Trace {
+    /// The same as another way of writing would have done it.
+    fn altered(&self, mut alter: impl FnMut(&Op) -> Vec<Op>) -> Trace {
+        let alter = |event: &Event| match event {
+            Event::Did(op) => alter(op).into_iter().map(Event::Did).collect(),
+            promised => vec![promised.clone()],
+        };
         Trace { project: self.project.clone(), durability: self.durability, events: self.events.iter().flat_map(alter).collect() }
     }
 
@@ -184,16 +192,17 @@ impl Trace {
             let to = temp.path().join(format!("{number:04} after {moment}"));
             std::fs::create_dir(&to).unwrap();
             disk.cut(&mut chance, &self.project, &to);
-            let least: BTreeMap<String, usize> =
-                self.tasks(&disk).filter_map(|(task, path, _)| Some((task, disk.least(path, self.is_full())?))).collect();
+            let least: BTreeMap<String, usize> = self.tasks(&disk).filter_map(|(task, path, _)| Some((task, disk.least(path, self.is_full())?))).collect();
             std::fs::write(to.join("least.json"), json!(least).to_string()).unwrap();
         }
         taken.for_each(|event| disk.take(event));
-        let versions: BTreeMap<String, Vec<String>> =
-            self.tasks(&disk).map(|(task, _, versions)| (task, versions.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())).collect();
+        let versions: BTreeMap<String, Vec<String>> = self
+            .tasks(&disk)
+            .map(|(task, _, versions)| (task, versions.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()))
+            .collect();
         std::fs::write(temp.path().join("versions.json"), json!(versions).to_string()).unwrap();
         let mut boot = worker::command("boot", temp.path(), &json!({ "full": self.is_full() }));
-        boot.env("CREW_BOOT_ID", "the boot after the cut").stderr(Stdio::piped());
+        boot.env("CREW_BOOT_ID", LATER).stderr(Stdio::piped());
         let output = boot.output().unwrap();
         if !output.status.success() {
             eprintln!("{}", String::from_utf8_lossy(&output.stderr));
@@ -264,14 +273,18 @@ fn check(project: &Path, least: &BTreeMap<String, usize>, versions: &BTreeMap<St
     for task in &whole {
         let (_, read) = board.read_task(&id(task)).unwrap();
         let blocked = read.blocked_by.iter().any(|blocker| !matches!(status(blocker.as_str()), Ok(Status::Completed)));
-        assert!(matches!(read.status, Status::Completed | Status::Failed) || (blocked && read.status == Status::Pending), "{at}: {task} is {:?}", read.status);
+        assert!(
+            matches!(read.status, Status::Completed | Status::Failed) || (blocked && read.status == Status::Pending),
+            "{at}: {task} is {:?}",
+            read.status
+        );
     }
     for task in &torn {
         assert!(status(task).is_err(), "{at}: {task} was torn, and there is no version of it");
     }
 }
 
-const CUTS: usize = 400;
+const CUTS: usize = 200;
 
 #[test]
 fn a_full_board_keeps_what_it_promised() {
@@ -292,23 +305,61 @@ fn a_relaxed_board_keeps_every_task_that_was_on_disk() {
 fn every_sync_and_every_kept_version_is_needed() {
     let (full, relaxed) = (record(Durability::Full, 5), record(Durability::Relaxed, 5));
     let falls = |what: &str, trace: Trace| assert!((1..=10).any(|seed| !trace.stands(CUTS / 4, seed)), "nothing is lost {what}");
-    let without = |trace: &Trace, forgotten: fn(&Op) -> bool| {
-        trace.altered(|event| match event {
-            Event::Did(op) if forgotten(op) => Vec::new(),
-            event => vec![event.clone()],
-        })
-    };
-    falls("without syncing files", without(&full, |op| matches!(op, Op::SyncFile(_))));
-    falls("without syncing names", without(&full, |op| matches!(op, Op::SyncDir(_))));
-    for trace in [&full, &relaxed] {
-        falls("when generations are removed unsynced", without(trace, |op| matches!(op, Op::SyncBegin | Op::SyncAll)));
-    }
+    let kept = |path: &Path| path.components().any(|part| part.as_os_str() == "kept");
+    falls("without syncing versions", full.altered(|op| if matches!(op, Op::SyncFile(path) if kept(path)) { vec![] } else { vec![op.clone()] }));
+    falls("without syncing names", full.altered(|op| if matches!(op, Op::SyncDir(_)) { vec![] } else { vec![op.clone()] }));
     // A file that is renamed over the task leaves no displaced version.
-    let renamed_over = relaxed.altered(|event| match event {
-        Event::Did(Op::Exchange(from, to)) => vec![Event::Did(Op::Rename(from.clone(), to.clone()))],
-        event => vec![event.clone()],
-    });
-    falls("without kept versions", renamed_over);
+    falls(
+        "without kept versions",
+        relaxed.altered(|op| match op {
+            Op::Exchange(from, to) => vec![Op::Rename(from.clone(), to.clone())],
+            op => vec![op.clone()],
+        }),
+    );
+    for trace in [&full, &relaxed] {
+        let mut to_sync = false;
+        let removed_first = trace.altered(|op| match op {
+            Op::SyncBegin | Op::SyncAll => {
+                to_sync = true;
+                vec![]
+            }
+            Op::Remove(path) | Op::RemoveDir(path) if kept(path) => vec![op.clone()],
+            op if std::mem::take(&mut to_sync) => vec![Op::SyncBegin, Op::SyncAll, op.clone()],
+            op => vec![op.clone()],
+        });
+        falls("when generations are removed before the sync", removed_first);
+    }
+}
+
+/// The next boot's first writer, which may die at it.
+pub(crate) fn recover_and_die(told: &Told) {
+    let _dying = die_after(told.number("after"));
+    open(&told.project).lock(PATIENCE).unwrap().unlock_for_good().unwrap().settle().unwrap();
+}
+
+#[test]
+fn a_recovery_that_is_killed_begins_again() {
+    let mut after = 1;
+    loop {
+        let scratch = Scratch::new(Durability::Relaxed);
+        let mut board = scratch.board();
+        let task = board.add(&[draft(r#"{"subject":"x"}"#)], PATIENCE).unwrap().remove(0);
+        let whole = scratch.text(task.as_str());
+        take(&mut board, None, "somebody", task.as_str());
+        scratch.drop(task.as_str(), "");
+        let recover = |after: u64| {
+            let mut command = worker::command("recover", scratch.path(), &json!({ "after": after }));
+            worker::was_killed(command.env("CREW_BOOT_ID", LATER).status().unwrap())
+        };
+        let killed = recover(after);
+        assert!(!recover(0));
+        assert_eq!(scratch.text(task.as_str()), whole, "killed after operation {after}");
+        if !killed {
+            break;
+        }
+        after += 1;
+    }
+    assert!(after > 8, "recovery is more than that: {after}");
 }
 
 /// In this boot a torn file is a person's unfinished edit.

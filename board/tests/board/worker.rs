@@ -62,6 +62,7 @@ fn worker_entry() {
         "die" => crate::crash::live_and_die(&told),
         "mortal" => crate::crash::live_dangerously(&told),
         "boot" => crate::power::boot_after_the_cut(&told),
+        "recover" => crate::power::recover_and_die(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }

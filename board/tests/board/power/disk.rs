@@ -71,8 +71,11 @@ fn names_of(op: &Op) -> Vec<&PathBuf> {
 impl Disk {
     pub(crate) fn take(&mut self, event: &Event) {
         let op = match event {
-            Event::Promised(path) => return drop(self.promised.insert(path.clone(), self.history[path].len() - 1)),
             Event::Did(op) => op,
+            Event::Promised(path) => {
+                self.promised.insert(path.clone(), self.history[path].len() - 1);
+                return;
+            }
         };
         match op {
             Op::Create(path) if self.names.contains_key(path) => {}
