@@ -446,7 +446,7 @@ impl<'b> LockedBoard<'b> {
                 continue;
             };
             let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
-            let ended = task.attempts.iter().any(|attempt| attempt.turn == turn);
+            let ended = task.attempts.iter().any(|attempt| attempt.turn == turn) || self.board.is_over(&turn);
             let held = task.claim.as_ref().is_some_and(|claim| !self.board.is_over(&claim.turn));
             // Another turn holds it, or a person said that nobody is to work on it: that stands.
             if ended || held || !matches!(task.status, Status::Pending | Status::InProgress) {

@@ -58,12 +58,12 @@ struct Standing {
 
 impl Wait {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut board = context.board_to_survey()?;
         let runtime = machine::runtime().map_err(start)?;
         let told = {
             let _within = runtime.enter();
             interrupt::told().map_err(start)?
         };
+        let mut board = context.board_to_survey()?;
         runtime.block_on(async {
             tokio::select! {
                 () = told => Ok(Exit::INTERRUPTED),

@@ -26,6 +26,8 @@
 //! No command line, no terminal, no daemon: those are above. No writing to a board or a thread but
 //! through the `board` crate.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests are the other programs that write, start and wait.
+
 pub mod attempt;
 pub mod batch;
 pub mod children;

@@ -317,6 +317,48 @@ fn what_is_not_for_a_batch_is_left_and_told() {
 }
 
 #[test]
+fn what_is_no_task_is_left_byte_for_byte() {
+    let scene = Scene::new();
+    let deep = "[".repeat(100_000);
+    let harm = "\"run\": \"touch harm\"";
+    let own_blocker = format!("{{\"subject\": \"own\", {harm}, \"blockedBy\": [\"own\"]}}");
+    let absent_blocker = format!("{{\"subject\": \"absent\", {harm}, \"blockedBy\": [404]}}");
+    let (two_subjects, wrong_type) = (format!("{{\"subject\": \"a\", \"subject\": \"b\", {harm}}}"), format!("{{\"subject\": 7, {harm}}}"));
+    let files: [(&str, &[u8]); 13] = [
+        ("task_half.json", b"{\"subject\": \"half wri"),
+        ("task_empty.json", b""),
+        ("task_list.json", b"[1,2,3]"),
+        ("task_latin.json", b"{\"subject\": \"latin-1: \xe9\"}"),
+        ("task_nothing.json", b"{}"),
+        ("task_deep.json", deep.as_bytes()),
+        ("task_twice.json", two_subjects.as_bytes()),
+        ("task_type.json", wrong_type.as_bytes()),
+        ("task_own.json", own_blocker.as_bytes()),
+        ("task_absent.json", absent_blocker.as_bytes()),
+        ("task_1.json~", b"{\"subject\": \"backup\"}"),
+        (".task_1.json.swp", b"b0VIM 8.2"),
+        ("#task_1.json#", b"{\"subject\": \"emacs\"}"),
+    ];
+    for (name, bytes) in files {
+        std::fs::write(scene.tasks().join(name), bytes).unwrap();
+    }
+    std::fs::create_dir(scene.tasks().join("task_directory.json")).unwrap();
+    std::os::unix::fs::symlink("task_real.json", scene.tasks().join("task_link.json")).unwrap();
+    scene.program("mkfifo").arg(scene.tasks().join("task_fifo.json")).status().unwrap();
+    std::fs::write(scene.tasks().join("task_bom.json"), "\u{feff}{\"subject\": \"with a BOM\", \"run\": \"echo bom >> ran\"}\r\n").unwrap();
+    scene.task("real", json!({ "run": "echo real >> ran" }));
+
+    let ran = scene.run(&["work", "--jobs", "1"]).succeeded();
+    for (name, bytes) in files {
+        assert!(std::fs::read(scene.tasks().join(name)).unwrap() == bytes, "{name} was changed");
+    }
+    assert_eq!(std::fs::read_link(scene.tasks().join("task_link.json")).unwrap().to_str(), Some("task_real.json"));
+    assert_eq!((scene.lines("ran"), scene.has("harm")), (vec!["bom".into(), "real".into()], false));
+    assert!(ran.err.contains("2 wait for unfinished tasks: absent, own"), "{ran:#?}");
+    assert!(ran.err.contains("11 are no valid tasks; `crew doctor` says why"), "{ran:#?}");
+}
+
+#[test]
 fn a_batch_fits_every_tier_role_and_need() {
     worked("1", json!({ "run": "true", "tier": "top", "role": "pilot", "needs": ["wings"] }));
 }

@@ -37,7 +37,7 @@ const REFUSED: [(&[&str], i32, &str, &str); 62] = [
     (&["add", "x", "--blocked-by", "/etc"], 2, "usage", "path separator"),
     (&["add", "x", "--timeout", "soon"], 2, "usage", "no duration"),
     (&["add", "x", "--tier", "huge"], 2, "usage", "cheap, mid or top"),
-    (&["add", "x", "--retries", "-1"], 2, "usage", "retries"),
+    (&["add", "x", "--retries=-1"], 2, "usage", "retries"),
     (&["add", ""], 4, "not-valid", "subject"),
     (&["add", "x", "--run", " "], 4, "not-valid", "command is empty"),
     (&["add"], 2, "usage", "required"),

@@ -716,7 +716,14 @@ impl Plain {
                 }
             }
             Edit::Delete(task) => {
-                let id = self.pick(*task);
+                let mut chosen = self.pick(*task);
+                // An id that `add` may give again while a living teammate holds it: the new task would be held at once.
+                let held = |id: &TaskId| self.holds.iter().any(|(_, task, _)| task == id);
+                let free = chosen.number() > self.watermark || chosen.as_str().starts_with('n');
+                if free && held(&chosen) {
+                    chosen = id("absent");
+                }
+                let id = chosen;
                 self.files.remove(&id);
                 self.meant = (id, 0);
             }
