@@ -22,7 +22,7 @@ Without a command: how the board stands.";
 
 /// Everything that can stand on the command line.
 #[derive(Debug, Parser)]
-#[command(name = "crew", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = exit::HELP, max_term_width = 100)]
+#[command(name = "crew", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = exit::help(), max_term_width = 100)]
 pub(crate) struct Cli {
     /// Do everything as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]

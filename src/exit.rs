@@ -18,30 +18,43 @@ impl Exit {
     pub(crate) const FAILED: Exit = Exit(1);
     /// The command line makes no sense, or there is no board to work on.
     pub(crate) const USAGE: Exit = Exit(2);
+    /// Who this process is among the teammates is not known here.
+    pub(crate) const NOT_KNOWN_HERE: Exit = Exit(3);
     /// A rule refused; nothing was changed.
     pub(crate) const REFUSED: Exit = Exit(4);
     /// A lock was not had in time.
     pub(crate) const LOCKED: Exit = Exit(5);
     /// There is nothing to do.
     pub(crate) const NOTHING_TO_DO: Exit = Exit(6);
+    /// A review could not look at everything.
+    pub(crate) const INCOMPLETE: Exit = Exit(10);
+    /// A review found what must not go in.
+    pub(crate) const BLOCKED: Exit = Exit(11);
     /// Interrupted by SIGINT or SIGTERM.
     pub(crate) const INTERRUPTED: Exit = Exit(130);
 }
 
-/// What `crew --help` says of them.
-pub(crate) const HELP: &str = "\
-Exit codes:
-    0  done
-    1  the work failed
-    2  the command line makes no sense, or there is no board
-    3  not known here
-    4  refused by a rule: nothing was changed
-    5  a lock was not had in time
-    6  nothing to do (next, claim)
-   10  a review is incomplete
-   11  a review is blocked
-  130  interrupted
+/// What each of them means, in words.
+const MEANINGS: [(Exit, &str); 10] = [
+    (Exit::DONE, "done"),
+    (Exit::FAILED, "the work failed"),
+    (Exit::USAGE, "the command line makes no sense, or there is no board"),
+    (Exit::NOT_KNOWN_HERE, "not known here"),
+    (Exit::REFUSED, "refused by a rule: nothing was changed"),
+    (Exit::LOCKED, "a lock was not had in time"),
+    (Exit::NOTHING_TO_DO, "nothing to do (next, claim)"),
+    (Exit::INCOMPLETE, "a review is incomplete"),
+    (Exit::BLOCKED, "a review is blocked"),
+    (Exit::INTERRUPTED, "interrupted"),
+];
 
+/// What `crew --help` says at its end: how it ends, and what it takes from its environment.
+pub(crate) fn help() -> String {
+    let codes: String = MEANINGS.iter().map(|(exit, meaning)| format!("  {:>3}  {meaning}\n", exit.0)).collect();
+    format!("Exit codes:\n{codes}\n{ENVIRONMENT}")
+}
+
+const ENVIRONMENT: &str = "\
 Environment:
   CREW_BOARD      the board, as the path of its .tasks directory
   CREW_AS         the default of --as

@@ -6,6 +6,7 @@ mod cli;
 mod command;
 mod config;
 mod context;
+mod countdown;
 mod exit;
 mod health;
 mod interrupt;

@@ -84,6 +84,7 @@ if wanted work; then
     by_xargs() { seq $tasks | xargs -P 2 -n 1 true; }
     pair 5 $tasks '>=1.0' "crew work --jobs 2, relaxed, $tasks of true : xargs -P2" work_relaxed by_xargs
     pair 5 $tasks '>=0.7' "crew work --jobs 2, full, $tasks of true : xargs -P2" work_full by_xargs
+    cd "$ground/work"
     [[ $("$CREW" ls --status completed --json | wc -l) = "$tasks" ]] || { echo 'not all tasks were completed' >&2; exit 1; }
 fi
 

@@ -16,7 +16,7 @@ header() {
     printf '%-58s %12s %12s %7s %8s\n' what ours limit ratio target
 }
 
-# pair ROUNDS COUNT TARGET WHAT OURS LIMIT: two functions, each of which does COUNT things.
+# pair ROUNDS COUNT TARGET WHAT OURS LIMIT: two functions, each of which does COUNT things (or COUNT is `OURS/LIMIT`).
 # TARGET: `<=1.3` for times, `>=0.7` for rates, `-` for a figure that is only told.
 pair() {
     local rounds=$1 count=$2 target=$3 what=$4 ours=$5 limit=$6 round a b pairs=''
@@ -29,13 +29,13 @@ pair() {
             for (i = 2; i <= n; i++) { v = values[i]; for (j = i - 1; j > 0 && values[j] > v; j--) values[j + 1] = values[j]; values[j + 1] = v }
             return values[int((n + 1) / 2)]
         }
-        function side(micros) { return rate ? sprintf("%.0f/s", count * 1e6 / micros) : sprintf("%.2f ms", micros / count / 1e3) }
-        BEGIN { rate = substr(target, 1, 2) == ">="; bound = substr(target, 3) + 0 }
-        { ours[NR] = $1; limit[NR] = $2; ratio[NR] = rate ? $2 / $1 : $1 / $2 }
+        function side(micros, count) { return rate ? sprintf("%.0f/s", count * 1e6 / micros) : sprintf("%.2f ms", micros / count / 1e3) }
+        BEGIN { if (split(count, each, "/") == 1) each[2] = each[1]; rate = substr(target, 1, 2) == ">="; bound = substr(target, 3) + 0 }
+        { ours[NR] = $1; limit[NR] = $2; a = $1 / each[1]; b = $2 / each[2]; ratio[NR] = rate ? b / a : a / b }
         END {
             r = middle(ratio, NR); a = middle(ours, NR); b = middle(limit, NR)
             verdict = target == "-" ? "   " : (rate ? r >= bound : r <= bound) ? "ok " : "NOT"
-            printf "%-58s %12s %12s %7.2f %8s %s %d pairs, ratios %.2f to %.2f\n", what, side(a), side(b), r, target == "-" ? "" : target, verdict, NR, ratio[1], ratio[NR]
+            printf "%-58s %12s %12s %7.2f %8s %s %d pairs, ratios %.2f to %.2f\n", what, side(a, each[1]), side(b, each[2]), r, target == "-" ? "" : target, verdict, NR, ratio[1], ratio[NR]
         }'
 }
 

@@ -75,7 +75,9 @@ impl Add {
         }
         let ids = board.add(&drafts, PATIENCE).map_err(|error| match error {
             Error::NotATask { file: origin, problem } => {
-                Failure::Refused { rule: board::Rule::NotValid.name(), message: format!("{origin}: {problem}; nothing was added") }
+                // Only in what others wrote is the place one that they know.
+                let why = if self.jsonl.is_some() { problem.to_string() } else { problem.reason };
+                Failure::Refused { rule: board::Rule::NotValid.name(), message: format!("{origin}: {why}; nothing was added") }
             }
             other => other.into(),
         })?;

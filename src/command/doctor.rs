@@ -1,7 +1,5 @@
 //! `crew doctor`.
 
-use std::path::PathBuf;
-
 use board::Board;
 use board::Error;
 use teammates::cleaning;
@@ -24,18 +22,17 @@ pub(crate) struct Doctor {
     /// Put right what is safe to put right
     #[arg(long)]
     fix: bool,
-
-    /// The other process's part in trying locks
-    #[arg(long, value_name = "DIR", hide = true)]
-    try_lock: Option<PathBuf>,
 }
 
 impl Doctor {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        if let Some(dir) = &self.try_lock {
-            return health::lock_trial::try_once(dir);
+        if let Some(tried) = health::lock_trial::as_the_other() {
+            return tried;
         }
         let mut board = context.board_to_survey()?;
+        if self.fix {
+            board.check_format()?;
+        }
         let mut found = vec![format(&board)];
         found.extend(health::filesystem::findings(&board));
         found.extend(health::board::findings(&mut board)?);

@@ -1,5 +1,6 @@
 //! `crew finish`, and what ends of turns have in common.
 
+use board::ready;
 use board::task::{Outcome, Status};
 use board::task_id::TaskId;
 use board::transition::{self, By, Ending};
@@ -63,6 +64,11 @@ pub(super) fn end(context: &Context, id: &TaskId, by: &By<'_>, ending: &Ending) 
     let mut board = context.seen_board()?;
     let at = moment();
     rehearse(&board, std::slice::from_ref(id), |document, task| transition::end(document, task, by, ending, at).map(drop))?;
+    let blockers = board.index().blockers(id);
+    if ending.outcome == Outcome::Done && !blockers.is_empty() {
+        let no = ready::blocked(&blockers);
+        return Err(Failure::Refused { rule: no.rule.name(), message: format!("task {id}: {}", no.why) });
+    }
     let mut locked = board.lock(PATIENCE)?;
     let status = locked.end(id, by, ending, None)?;
     locked.unlock()?.settle()?;

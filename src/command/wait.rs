@@ -11,6 +11,7 @@ use board::{Board, Error, clock, duration};
 use tokio::sync::Notify;
 
 use crate::context::Context;
+use crate::countdown::Countdown;
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::machine;
@@ -56,6 +57,13 @@ struct Standing {
     stuck: Vec<TaskId>,
 }
 
+impl Standing {
+    /// How many will not go on, finished or not.
+    fn over(&self) -> usize {
+        self.finished + self.failed.len() + self.cancelled.len() + self.stuck.len()
+    }
+}
+
 impl Wait {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let runtime = machine::runtime().map_err(start)?;
@@ -83,11 +91,14 @@ impl Wait {
             return Err(Error::NoSuchTask(absent.clone()).into());
         }
         let mut swept = Instant::now();
+        let mut countdown = Countdown::begin(context.json);
         loop {
             let began = Instant::now();
             let stale: BTreeSet<TaskId> = board.stale_claims(clock::now())?.into_iter().map(|stale| stale.task).collect();
             let standing = self.standing(board, &stale);
+            countdown.show(standing.over(), standing.over() + standing.going_on);
             if standing.going_on == 0 {
+                drop(countdown);
                 return self.say(context, board, &stale, &standing);
             }
             if deadline.is_some_and(|deadline| began >= deadline) {

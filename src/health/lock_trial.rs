@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods)] // The other process is this program again, waited for at once: no turn's child.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use board::disk::Dir;
@@ -12,7 +12,9 @@ use board::lock::{LockFile, Mode};
 use crate::exit::{Exit, Failure};
 use crate::machine;
 
-/// The lock file's name in the trial's directory.
+/// Names the trial's directory to the other process, and so its part in it. No option: it is for nobody to type.
+const TRIAL: &str = "CREW_LOCK_TRIAL";
+/// The lock file's name in that directory.
 const NAME: &str = "lock";
 
 /// Locks a file in `dir` and has another process of this program try it, before and after it is freed.
@@ -35,13 +37,18 @@ fn other_process_gets_it(dir: &Path) -> Result<bool, String> {
     let cannot = |e: std::io::Error| format!("a second process could not be started: {e}");
     let program = machine::program().map_err(cannot)?;
     let mut child = Command::new(program);
-    child.arg("doctor").arg("--try-lock").arg(dir).stdin(Stdio::null()).stdout(Stdio::null());
+    child.arg("doctor").env(TRIAL, dir).stdin(Stdio::null()).stdout(Stdio::null());
     let status = child.status().map_err(cannot)?;
     Ok(status.success())
 }
 
-/// The other process's part: tries the lock once.
-pub(crate) fn try_once(dir: &Path) -> Result<Exit, Failure> {
+/// The other process's part, where this is that one: tries the lock once.
+pub(crate) fn as_the_other() -> Option<Result<Exit, Failure>> {
+    let dir = PathBuf::from(std::env::var_os(TRIAL)?);
+    Some(try_once(&dir))
+}
+
+fn try_once(dir: &Path) -> Result<Exit, Failure> {
     let lock = LockFile::open(&Dir::open(dir)?, NAME)?;
     Ok(if lock.try_lock(Mode::Exclusive)?.is_some() { Exit::DONE } else { Exit::LOCKED })
 }

@@ -72,6 +72,8 @@ impl Teammate {
         let wake = Arc::new(Notify::new());
         let events = events && workplace.board().is_local();
         let watch = if events { begin_to_watch(&workplace, &inbox_file, &wake) } else { None };
+        // What came between the first look, at entering, and the watch: no event tells of it.
+        workplace.board().sweep()?;
         let claimant = claimant(&profile);
         let now = Instant::now();
         Ok(Teammate { workplace, seat: Arc::new(seat), profile, claimant, waits, inbox, watch, wake, ending: false, born: now, swept: now })

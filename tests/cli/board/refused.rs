@@ -163,7 +163,15 @@ fn a_newer_board_is_only_looked_at() {
     scene.put(".tasks/.board/board.json", "{\"format\":99,\"durability\":\"something new\"}");
     let before = snapshot(&scene.project());
     scene.run(&["ls"]).succeeded();
-    for command in [&["add", "x"][..], &["claim", "2", "--as", "eve"], &["finish", "3", "--as", "bob"], &["retry", "5"], &["init"], &["init", "--relaxed"], &["doctor", "--fix"]] {
+    for command in [
+        &["add", "x"][..],
+        &["claim", "2", "--as", "eve"],
+        &["finish", "3", "--as", "bob"],
+        &["retry", "5"],
+        &["init"],
+        &["init", "--relaxed"],
+        &["doctor", "--fix"],
+    ] {
         let ran = scene.run(command).ended_with(4);
         assert!(ran.err.contains("format 99"), "{command:?}: {ran:?}");
         assert_eq!(snapshot(&scene.project()), before, "{command:?}");

@@ -77,9 +77,14 @@ fn edges_go_in_and_out() {
 fn an_edit_changes_its_keys_and_no_other() {
     let scene = Scene::new();
     scene.put(".tasks/task_1.json", r#"{"x":1.10,"subject":"old","description":"brief","zeta":[1e2]}"#);
-    scene.run(&["edit", "1", "--subject", "new", "--priority", "4", "--timeout", "90s", "--set", "own={\"a\": 1.50}", "--unset", "description,absent"]).succeeded();
+    scene
+        .run(&["edit", "1", "--subject", "new", "--priority", "4", "--timeout", "90s", "--set", "own={\"a\": 1.50}", "--unset", "description,absent"])
+        .succeeded();
     let text = scene.file(".tasks/task_1.json");
-    let order: Vec<usize> = ["\"x\": 1.10", "\"subject\": \"new\"", "\"zeta\"", "1e2", "\"priority\": 4", "\"timeout\": \"90s\"", "1.50"].iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+    let order: Vec<usize> = ["\"x\": 1.10", "\"subject\": \"new\"", "\"zeta\"", "1e2", "\"priority\": 4", "\"timeout\": \"90s\"", "1.50"]
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
     assert!(order.is_sorted() && !text.contains("description"), "{text}");
     let wrong = scene.run(&["edit", "1", "--set", "own=text"]).ended_with(2);
     assert!(wrong.err.contains("own='\"…\"'"), "{wrong:?}");

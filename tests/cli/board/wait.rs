@@ -79,7 +79,16 @@ fn it_ends_where_nothing_can_go_on_and_says_why() {
     scene.task("9", json!({ "blockedBy": [8] }));
     scene.task("10", json!({ "status": "completed" }));
     let ran = scene.run(&["wait", "--all"]).ended_with(1);
-    for part in ["nothing can go on", "task 1: blocked by 2 (failed)", "task 3: blocked by 404", "task 4: blocked by 5", "task 6:", "task 7: parked by bob: it waits for an answer", "task 8: its holder bob is gone", "task 9: blocked by 8"] {
+    for part in [
+        "nothing can go on",
+        "task 1: blocked by 2 (failed)",
+        "task 3: blocked by 404",
+        "task 4: blocked by 5",
+        "task 6:",
+        "task 7: parked by bob: it waits for an answer",
+        "task 8: its holder bob is gone",
+        "task 9: blocked by 8",
+    ] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
     // Parked until a time, it goes on by itself.
@@ -98,7 +107,8 @@ fn it_ends_where_nothing_can_go_on_and_says_why() {
 #[test]
 fn a_long_chain_is_no_trouble() {
     let scene = Scene::new();
-    let lines: String = (1..=1500).map(|n| format!("{{\"subject\":\"s\",\"id\":{n},\"blockedBy\":[{}]}}\n", if n > 1 { (n - 1).to_string() } else { String::new() })).collect();
+    let lines: String =
+        (1..=1500).map(|n| format!("{{\"subject\":\"s\",\"id\":{n},\"blockedBy\":[{}]}}\n", if n > 1 { (n - 1).to_string() } else { String::new() })).collect();
     super::fed(&scene, &["add", "--jsonl", "-"], lines).succeeded();
     let ran = scene.run(&["wait", "1500", "--timeout", "1ms"]).ended_with(1);
     assert!(ran.err.contains("not finished within"), "it can still be done: {ran:?}");
