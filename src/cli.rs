@@ -25,11 +25,11 @@ Without a command: how the board stands.";
 #[command(name = "crew", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = exit::help(), max_term_width = 100)]
 pub(crate) struct Cli {
     /// Do everything as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Everywhere")]
     directory: Option<PathBuf>,
 
     /// Print data as JSON: one document, or one object a line for lists; errors too
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Everywhere")]
     json: bool,
 
     #[command(subcommand)]

@@ -57,7 +57,7 @@ if wanted version; then
     nothing() { /bin/true; }
     times=$(for ((i = 0; i < 101; i++)); do took version; done | sort -n | sed -n 51p)
     bound 'crew --version, whole process' "$(awk "BEGIN { print $times / 1000 }")" ms 5 'median of 101'
-    pair 101 1 - '  crew --version : true' version nothing
+    pair 101 1 '<=' '  crew --version : true' version nothing
 fi
 
 if wanted ls; then
@@ -100,7 +100,9 @@ idle() {
     "$CREW" spawn idler --count 100 --from "$ground/idler.md" --yes >/dev/null 2>&1
     while (($("$CREW" team --json | grep -c '"status":"idle"') < 100)); do sleep 0.5; done
     mapfile -t pids < <("$CREW" team --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
-    sleep 5 # What their first look cost is over.
+    # Their first look at the board is over when a second costs them little.
+    after=0
+    until before=$after; after=$(processor_time "${pids[@]}"); ((after - before < 200000000)); do sleep 1; done
     before=$(processor_time "${pids[@]}")
     sleep 30
     after=$(processor_time "${pids[@]}")

@@ -17,7 +17,7 @@ header() {
 }
 
 # pair ROUNDS COUNT TARGET WHAT OURS LIMIT: two functions, each of which does COUNT things (or COUNT is `OURS/LIMIT`).
-# TARGET: `<=1.3` for times, `>=0.7` for rates, `-` for a figure that is only told.
+# TARGET: `<=1.3` for times, `>=0.7` for rates; `<=` and `>=` alone for what is only told.
 pair() {
     local rounds=$1 count=$2 target=$3 what=$4 ours=$5 limit=$6 round a b pairs=''
     for ((round = 0; round < rounds; round++)); do
@@ -34,8 +34,8 @@ pair() {
         { ours[NR] = $1; limit[NR] = $2; a = $1 / each[1]; b = $2 / each[2]; ratio[NR] = rate ? b / a : a / b }
         END {
             r = middle(ratio, NR); a = middle(ours, NR); b = middle(limit, NR)
-            verdict = target == "-" ? "   " : (rate ? r >= bound : r <= bound) ? "ok " : "NOT"
-            printf "%-58s %12s %12s %7.2f %8s %s %d pairs, ratios %.2f to %.2f\n", what, side(a, each[1]), side(b, each[2]), r, target == "-" ? "" : target, verdict, NR, ratio[1], ratio[NR]
+            told = length(target) == 2; verdict = told ? "   " : (rate ? r >= bound : r <= bound) ? "ok " : "NOT"
+            printf "%-58s %12s %12s %7.2f %8s %s %d pairs, ratios %.2f to %.2f\n", what, side(a, each[1]), side(b, each[2]), r, told ? "" : target, verdict, NR, ratio[1], ratio[NR]
         }'
 }
 

@@ -48,7 +48,7 @@ say_missing() {
     [[ -z $missing ]] || echo "!!! NOT RACED, since not on PATH:$missing" >&2
 }
 
-documents() { # COUNT: lines for `crew add --jsonl`, and for taskwarrior
+documents() { # COUNT: lines for `crew add --jsonl`
     awk -v count="$1" 'BEGIN { for (i = 1; i <= count; i++) printf "{\"subject\":\"Resize photo %d\",\"run\":[\"true\"]}\n", i }'
 }
 
@@ -103,8 +103,8 @@ if wanted work; then
     if has xargs; then pair 5 "$tasks" '>=1.0' "$tasks of true, two at once, relaxed : xargs" relaxed xargs_runs; fi
     if has xargs; then pair 5 "$tasks" '>=0.7' "$tasks of true, two at once, full : xargs" full xargs_runs; fi
     if has tsp; then pair 3 "$tasks/1000" '>=1.6' "$tasks of true, two at once, relaxed : task-spooler" relaxed tsp_runs; fi
-    if has parallel; then pair 3 "$tasks/500" '-' "$tasks of true, two at once, relaxed : GNU parallel" relaxed parallel_runs; fi
-    if has pueue; then pair 3 "$tasks/50" '-' "$tasks of true, two at once, relaxed : pueue" relaxed pueue_runs; fi
+    if has parallel; then pair 3 "$tasks/500" '>=' "$tasks of true, two at once, relaxed : GNU parallel" relaxed parallel_runs; fi
+    if has pueue; then pair 3 "$tasks/50" '>=' "$tasks of true, two at once, relaxed : pueue" relaxed pueue_runs; fi
 fi
 
 if wanted add; then
@@ -116,14 +116,14 @@ if wanted add; then
     task_adds() { local i; for ((i = 0; i < 10; i++)); do task add "Resize photo $i"; done; }
     before_backlog_adds() {
         cd "$ground/backlog"
-        [[ -d backlog ]] || backlog init race --defaults --no-git --integration-mode none
+        [[ -d backlog ]] || backlog init race --defaults --no-git --integration-mode none >/dev/null
     }
     backlog_adds() { local i; for ((i = 0; i < 2; i++)); do backlog task create "Resize photo $i"; done; }
     pair 15 50 '>=0.7' 'add, a process each : spawning true' crew_adds true_spawns
-    if has tsp; then pair 9 50 '-' 'add, a process each : task-spooler' crew_adds tsp_adds; fi
-    if has pueue; then pair 9 50/10 '-' 'add, a process each : pueue' crew_adds pueue_adds; fi
-    if has task; then pair 9 50/10 '-' 'add, a process each : taskwarrior' crew_adds task_adds; fi
-    if has backlog; then pair 5 50/2 '-' 'add, a process each : Backlog.md' crew_adds backlog_adds; fi
+    if has tsp; then pair 9 50 '>=' 'add, a process each : task-spooler' crew_adds tsp_adds; fi
+    if has pueue; then pair 9 50/10 '>=' 'add, a process each : pueue' crew_adds pueue_adds; fi
+    if has task; then pair 9 50/10 '>=' 'add, a process each : taskwarrior' crew_adds task_adds; fi
+    if has backlog; then pair 5 50/2 '>=' 'add, a process each : Backlog.md' crew_adds backlog_adds; fi
 fi
 
 if wanted list; then
@@ -135,7 +135,7 @@ if wanted list; then
         awk -v count=$tasks 'BEGIN { for (i = 1; i <= count; i++) printf "{\"description\":\"Resize photo %d\",\"status\":\"pending\"}\n", i }' >"$ground/import.json"
         task import "$ground/import.json" >/dev/null 2>&1
         task_lists() { task status:pending export; }
-        pair 9 1 '-' "list $tasks : taskwarrior" crew_lists task_lists
+        pair 9 1 '<=' "list $tasks : taskwarrior" crew_lists task_lists
     fi
     if has backlog; then
         cd "$ground/backlog"
@@ -148,7 +148,7 @@ if wanted list; then
         before_crew_lists() { cd "$ground/list"; }
         backlog_lists() { backlog task list --plain; }
         [[ $(backlog_lists | grep -c 'TASK-') = "$tasks" ]] || { echo 'Backlog.md does not list all tasks' >&2; exit 1; }
-        pair 3 1 '-' "list $tasks : Backlog.md" crew_lists backlog_lists
+        pair 3 1 '<=' "list $tasks : Backlog.md" crew_lists backlog_lists
     fi
 fi
 say_missing

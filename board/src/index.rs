@@ -420,7 +420,10 @@ fn waits_until(facts: &Facts) -> Option<Timestamp> {
 
 fn forget(map: &mut HashMap<TaskId, Vec<TaskId>>, key: &TaskId, value: &TaskId) {
     if let Some(list) = map.get_mut(key) {
-        list.retain(|id| id != value);
+        // One mention: an edge may be told of from both of its sides.
+        if let Some(place) = list.iter().position(|id| id == value) {
+            list.swap_remove(place);
+        }
         if list.is_empty() {
             map.remove(key);
         }

@@ -31,10 +31,10 @@ Examples:
 /// --subject, --description and --id as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
-#[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["words", "subject", "run", "jsonl"]))]
 pub(crate) struct Add {
     /// What is to be done, in one line
+    #[arg(value_name = "SUBJECT")]
     words: Vec<String>,
 
     /// The same, as an option (default: the command of --run)

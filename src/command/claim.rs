@@ -19,14 +19,19 @@ use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
 use crate::view::document;
 
+/// What `crew claim --help` shows last.
+const EXAMPLE: &str = "\
+Example, a shell that empties the board:
+    while id=$(crew claim --as me --holder $$); do
+        if ./work \"$id\"; then crew finish \"$id\" --as me; else crew fail \"$id\" --as me; fi
+    done";
+
 /// Take a task: nobody else gets it until it is finished, failed or released
 ///
 /// Without an ID the best that is ready: your own first, then by priority and id. Prints the id (--json: the turn
 /// too). Exit code 6: nothing to claim; 4: that one is refused, and why.
-///
-///     while id=$(crew claim --as me --holder $$); do ./work "$id" && crew finish "$id" --as me || crew fail "$id" --as me; done
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLE)]
 pub(crate) struct Claim {
     #[command(flatten)]
     acting: Acting,

@@ -8,13 +8,16 @@ use crate::cli::Cli;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 
+/// What `crew completions --help` shows last.
+const PLACES: &str = "\
+Where the scripts go:
+    crew completions bash > ~/.local/share/bash-completion/completions/crew
+    crew completions zsh > _crew     (moved into a directory of $fpath)
+    crew completions fish > ~/.config/fish/completions/crew.fish";
+
 /// Print a script that completes crew's commands in a shell
-///
-///     bash: crew completions bash > ~/.local/share/bash-completion/completions/crew
-///     zsh:  crew completions zsh > a directory of $fpath, as _crew
-///     fish: crew completions fish > ~/.config/fish/completions/crew.fish
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = PLACES)]
 pub(crate) struct Completions {
     /// Which shell
     #[arg(value_name = "SHELL")]

@@ -131,8 +131,8 @@ fn exit_75_waits_while_others_go_on_and_spends_nothing() {
     assert!(ran.err.contains("2 completed, 0 failed"), "{ran:#?}");
 
     let read = scene.read("1");
-    let [parked, again] = [&read["attempts"][0]["ended"], &read["attempts"][1]["started"]].map(|at| at.as_str().unwrap().parse::<jiff::Timestamp>().unwrap());
-    assert!(again.duration_since(parked).as_secs() >= 1, "it was not waited for");
+    let [first, again] = [0, 1].map(|nth| read["attempts"][nth]["started"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap());
+    assert!(again.duration_since(first).as_secs() >= 1, "it was not waited for");
     assert!(read.get("parked").is_none());
 }
 

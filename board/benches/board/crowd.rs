@@ -112,7 +112,9 @@ pub(crate) fn against_sqlite_full(ground: &Ground) -> Outcome<()> {
             project.remove()?;
         }
     }
-    claims.tell("claims of 8 processes, full : SQLite WAL FULL", rate, Target::AtLeast(1.0));
+    // Where there is no disk, SQLite syncs nothing, and there is nothing to compare.
+    let target = if ground.filesystem()? == "tmpfs" { Target::Untold } else { Target::AtLeast(1.0) };
+    claims.tell("claims of 8 processes, full : SQLite WAL FULL", rate, target);
     whole.tell("  claimed and finished, full : SQLite WAL FULL", rate, Target::Untold);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{objects, ready};
+use super::{ids, objects, ready};
 use crate::scene::{Scene, until};
 
 #[test]
@@ -56,6 +56,20 @@ fn a_name_holds_one_at_a_time() {
     let nothing = scene.run(&["claim", "--as", "them"]).ended_with(6);
     assert!(nothing.out.is_empty(), "{nothing:?}");
     scene.run(&["next", "--as", "them"]).ended_with(6);
+}
+
+#[test]
+fn of_eight_claims_of_one_name_at_once_one_is_granted() {
+    let scene = Scene::new();
+    (1..=8).for_each(|id| scene.task(&id.to_string(), json!({})));
+    for _ in 0..5 {
+        let claims: Vec<_> = (0..8).map(|_| scene.start(scene.crew(&["claim", "--as", "me"]))).collect();
+        let mut codes: Vec<_> = claims.into_iter().map(|claim| claim.ended().code()).collect();
+        codes.sort();
+        assert_eq!(codes, [[Some(0)].as_slice(), &[Some(4); 7]].concat());
+        let held = ids(&objects(&scene.run(&["ls", "--json", "--status", "in_progress"]).succeeded()));
+        scene.run(&["release", &held[0], "--as", "me"]).succeeded();
+    }
 }
 
 #[test]
