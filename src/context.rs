@@ -1,6 +1,6 @@
 //! What every command is told: where it stands and how to answer.
 
-use std::io::{self, IsTerminal as _, BufWriter, StdoutLock, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::path::PathBuf;
 
 use board::Board;

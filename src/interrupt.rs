@@ -23,8 +23,7 @@ pub(crate) fn forward_to(stop: &watch::Sender<Option<String>>) -> io::Result<Rc<
 
 /// Waits for the first SIGINT, SIGTERM or SIGHUP.
 pub(crate) fn told() -> io::Result<impl Future<Output = ()>> {
-    let (mut interrupt, mut terminate, mut hangup) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    let (mut interrupt, mut terminate, mut hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}

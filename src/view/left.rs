@@ -65,7 +65,8 @@ impl Left {
             (&self.blocked, "wait for unfinished tasks"),
             (&self.ready, "are still to be done"),
         ];
-        let mut lines: Vec<String> = kinds.iter().filter(|(ids, _)| !ids.is_empty()).map(|(ids, what)| format!("{} {what}: {}", ids.len(), some(ids))).collect();
+        let mut lines: Vec<String> =
+            kinds.iter().filter(|(ids, _)| !ids.is_empty()).map(|(ids, what)| format!("{} {what}: {}", ids.len(), some(ids))).collect();
         if self.invalid > 0 {
             lines.push(format!("{} are no valid tasks; `crew doctor` says why", self.invalid));
         }

@@ -38,10 +38,10 @@ pub mod environment;
 #[cfg(test)]
 mod fixture;
 pub mod group_record;
+pub mod lane;
 mod launch;
 pub mod leftovers;
 pub mod lifecycle;
-pub mod lane;
 pub mod messages;
 mod nearest;
 mod proc_fs;

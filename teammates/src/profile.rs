@@ -753,10 +753,7 @@ A line of dashes belongs to the text.
     #[test]
     fn names() {
         let reserved = parse("", Path::new("team/lead.md"), Origin::Crew).unwrap_err();
-        assert_eq!(
-            reserved.to_string(),
-            "team/lead.md: name \"lead\" is refused: it is reserved (user, system, audit, lead)"
-        );
+        assert_eq!(reserved.to_string(), "team/lead.md: name \"lead\" is refused: it is reserved (user, system, audit, lead)");
         assert!(matches!(claude("---\nname: ../x\n---\n"), Err(ProfileError::Name { .. })));
     }
 }

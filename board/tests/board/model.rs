@@ -90,9 +90,9 @@ impl<const FULL: bool> Pair<FULL> {
         set("parked", doc.parked.map(|time| json!(parked(time))));
         set(
             "claim",
-            doc.claim.as_ref().map(|held| {
-                json!({ "turn": self.turn(held.turn), "by": held.by, "at": at, "process": Process::current(), "dispatched": held.dispatched })
-            }),
+            doc.claim
+                .as_ref()
+                .map(|held| json!({ "turn": self.turn(held.turn), "by": held.by, "at": at, "process": Process::current(), "dispatched": held.dispatched })),
         );
         let attempt = |tried: &plain::Tried| {
             let boot = (tried.outcome == Outcome::Lost).then(|| Process::current().boot.clone());
@@ -154,7 +154,7 @@ impl<const FULL: bool> Pair<FULL> {
                     By::Force => Ender::Force,
                 };
                 let to = to.map(|who| WHO[who % WHO.len()].to_owned()).filter(|_| *outcome == Outcome::Handoff);
-                let time = if model.meant.1 % 2 == 0 { Time::Past } else { Time::Future };
+                let time = if model.meant.1.is_multiple_of(2) { Time::Past } else { Time::Future };
                 let parked = (*outcome == Outcome::Parked).then(|| parked(time));
                 let ended = end(&mut self.boards[via], task.as_str(), &ender, &Ending { to, parked, ..Ending::of(*outcome) });
                 if ended.is_ok()
@@ -346,7 +346,7 @@ impl<const FULL: bool> StateMachineTest for Pair<FULL> {
     fn apply(mut pair: Pair<FULL>, model: &Plain, step: Step) -> Pair<FULL> {
         pair.steps += 1;
         // Now and then one of the two begins anew.
-        if pair.steps % 11 == 0 {
+        if pair.steps.is_multiple_of(11) {
             pair.boards[0] = pair.scratch.seen();
         }
         let via = pair.steps % 2;

@@ -85,7 +85,8 @@ pub(crate) fn work(told: &Told) {
 }
 
 fn start(project: &Path, number: usize, generation: usize) -> Child {
-    let told = json!({ "name": format!("w{number}-{generation}"), "fresh": number < FRESH, "present": number % 2 == 0, "seed": number * 1000 + generation });
+    let told =
+        json!({ "name": format!("w{number}-{generation}"), "fresh": number < FRESH, "present": number.is_multiple_of(2), "seed": number * 1000 + generation });
     worker::spawn("race", project, &told)
 }
 
@@ -122,7 +123,8 @@ fn race(durability: Durability, round: u64) {
         let done = task.attempts.iter().filter(|attempt| attempt.outcome == Outcome::Done).count();
         assert_eq!(done, 1, "task {} was completed {done} times", task.id);
         let mut attempts: Vec<String> = task.attempts.iter().map(|attempt| attempt.turn.clone()).collect();
-        (attempts.sort(), turns.sort());
+        attempts.sort();
+        turns.sort();
         assert_eq!(attempts, turns, "task {}: what its file tells and what its holders wrote down", task.id);
     }
     assert_eq!(board.index().in_progress().count() + board.index().open().count(), 0);

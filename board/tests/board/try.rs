@@ -1,7 +1,7 @@
 use crate::scratch::*;
-use ::board::*;
 use ::board::task::*;
 use ::board::transition::{By, Ending};
+use ::board::*;
 #[test]
 fn try_it() {
     let scratch = Scratch::new(Durability::Relaxed);
@@ -12,11 +12,14 @@ fn try_it() {
     boards[1].look().unwrap();
     let t2 = take(&mut boards[1], Some(&mut ann), "ann", "1");
     boards[0].look().unwrap();
-    end(&mut boards[0], "1", &By::Cleaner{turn:&t2.turn}, &Ending::of(Outcome::Lost)).unwrap();
+    end(&mut boards[0], "1", &By::Cleaner { turn: &t2.turn }, &Ending::of(Outcome::Lost)).unwrap();
     boards[1].look().unwrap();
     let t5 = take(&mut boards[0], Some(&mut ann), "ann", "1");
     boards[1].look().unwrap();
-    for _ in 0..3 { add(&mut boards[0], &[r#"{"subject":"x"}"#]); boards[1].look().unwrap(); }
+    for _ in 0..3 {
+        add(&mut boards[0], &[r#"{"subject":"x"}"#]);
+        boards[1].look().unwrap();
+    }
     let _ = t5;
     eprintln!("{:?}", ann.holds());
     std::fs::write(scratch.path().join("b"), &old).unwrap();

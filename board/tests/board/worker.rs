@@ -52,10 +52,7 @@ pub(crate) fn was_killed(status: ExitStatus) -> bool {
 #[test]
 fn worker_entry() {
     let Ok(job) = std::env::var(JOB) else { return };
-    let told = Told {
-        project: std::env::var_os(PROJECT).unwrap().into(),
-        arguments: serde_json::from_str(&std::env::var(ARGUMENTS).unwrap()).unwrap(),
-    };
+    let told = Told { project: std::env::var_os(PROJECT).unwrap().into(), arguments: serde_json::from_str(&std::env::var(ARGUMENTS).unwrap()).unwrap() };
     match job.as_str() {
         "race" => crate::race::work(&told),
         "naive" => crate::race::work_without_lock(&told),

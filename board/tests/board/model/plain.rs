@@ -112,6 +112,7 @@ impl Doc {
     }
 }
 
+#[allow(clippy::large_enum_variant)] // A model of a few tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum File {
     Task(Doc),
@@ -220,7 +221,7 @@ impl Plain {
     }
 
     /// Tasks whose `blocks` name this one, and that its own edges do not know.
-    fn from_other_side(&self, id: &TaskId) -> Vec<TaskId> {
+    fn other_side_of(&self, id: &TaskId) -> Vec<TaskId> {
         let Some(doc) = self.doc(id) else { return Vec::new() };
         let known = |blocker: &TaskId| doc.blocked_by.contains(blocker) || doc.depends_on.as_ref().is_some_and(|full| full.contains(blocker));
         self.docs().filter(|(other, theirs)| theirs.blocks.contains(id) && !known(other)).map(|(other, _)| other.clone()).collect()
@@ -228,7 +229,7 @@ impl Plain {
 
     /// Everything that it waits for, finished or not.
     fn waits_for(&self, id: &TaskId) -> Vec<TaskId> {
-        self.doc(id).map(|doc| doc.blocked_by.iter().cloned().chain(self.from_other_side(id)).collect()).unwrap_or_default()
+        self.doc(id).map(|doc| doc.blocked_by.iter().cloned().chain(self.other_side_of(id)).collect()).unwrap_or_default()
     }
 
     fn is_blocked(&self, id: &TaskId) -> bool {
@@ -238,7 +239,7 @@ impl Plain {
     fn is_untidy(&self, id: &TaskId) -> bool {
         self.doc(id).is_some_and(|doc| {
             let finished = doc.blocked_by.iter().any(|blocker| !self.is_in_the_way(id, blocker));
-            let missing = self.from_other_side(id).iter().any(|blocker| self.is_in_the_way(id, blocker));
+            let missing = self.other_side_of(id).iter().any(|blocker| self.is_in_the_way(id, blocker));
             !doc.is(&Status::Completed) && (finished || missing)
         })
     }
@@ -335,7 +336,7 @@ impl Plain {
     /// Mostly a task of that kind, where there is one.
     fn pick_where(&self, choice: usize, kind: impl Fn(&Doc) -> bool) -> TaskId {
         let fitting: Vec<&TaskId> = self.docs().filter(|(_, doc)| kind(doc)).map(|(id, _)| id).collect();
-        match fitting.is_empty() || choice % 6 == 0 {
+        match fitting.is_empty() || choice.is_multiple_of(6) {
             true => self.pick(choice),
             false => fitting[choice % fitting.len()].clone(),
         }
@@ -557,7 +558,7 @@ impl Plain {
                 _ => held.dispatched.then_some(held.by),
             };
         }
-        doc.parked = (outcome == Outcome::Parked).then_some(if held.turn % 2 == 0 { Time::Past } else { Time::Future });
+        doc.parked = (outcome == Outcome::Parked).then_some(if held.turn.is_multiple_of(2) { Time::Past } else { Time::Future });
         doc.status = Some(status.clone());
         doc.claim = None;
         doc.attempts.push(Tried { turn: held.turn, by: held.by, outcome, to, dispatched: held.dispatched });
@@ -585,7 +586,7 @@ impl Plain {
             Change::Unblock(from) => {
                 let own = self.doc(&id).map(|doc| doc.blocked_by.clone()).unwrap_or_default();
                 // Mostly edges that there are.
-                let pick = |choice: &usize| if own.is_empty() || choice % 5 == 0 { self.pick(*choice) } else { own[choice % own.len()].clone() };
+                let pick = |choice: &usize| if own.is_empty() || choice.is_multiple_of(5) { self.pick(*choice) } else { own[choice % own.len()].clone() };
                 let mut from: Vec<TaskId> = from.iter().map(pick).collect();
                 from.sort();
                 from.dedup();
