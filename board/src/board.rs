@@ -430,7 +430,8 @@ impl Board {
         let Some(ours) = self.dirs.ours() else { return Ok(()) };
         for (name, _, hold) in presence::living_holds(&ours.teammates)? {
             let in_file = self.index.get(&hold.task).and_then(Entry::facts).and_then(|facts| facts.turn());
-            if in_file.is_some_and(|(turn, _)| turn == hold.turn) || self.is_over(&hold.turn) {
+            let stands = in_file.is_some_and(|(turn, _)| turn == hold.turn || !self.is_over(turn));
+            if stands || self.is_over(&hold.turn) {
                 continue;
             }
             // Known from now on: a file that is away or broken at this moment may come back as it was.
@@ -511,6 +512,13 @@ impl Board {
     pub(crate) fn read_with_stamp(&self, id: &TaskId) -> Result<(Vec<u8>, Stamp, Task)> {
         let mut bytes = Vec::new();
         let mut attempts = 0;
+        // To open a FIFO is to change something: its writer goes on. What was a task a moment ago is none.
+        if self.index.get(id).and_then(Entry::facts).is_none()
+            && let Some((kind, _)) = self.dirs.tasks.stat(&id.file_name())?
+            && let Some(reason) = scan::why_not_opened(kind)
+        {
+            return Err(Error::NotATask { file: id.file_name(), problem: Problem::whole(reason) });
+        }
         loop {
             attempts += 1;
             let stamp = match self.dirs.tasks.read_into(&id.file_name(), &mut bytes) {

@@ -17,7 +17,6 @@ use crate::index::Entry;
 use crate::journal::{self, Journal, Line, Op};
 use crate::kept::{self, Closed, Kept};
 use crate::lock::{Held, LockFile, Mode};
-use crate::name::Name;
 use crate::presence::{self, Presence};
 use crate::ready::{self, Claimant};
 use crate::scan;
@@ -436,25 +435,28 @@ impl<'b> LockedBoard<'b> {
 
     /// Puts claims back that an editor's old version has overwritten, where their holders live and still hold them.
     fn restore_suspects(&mut self) -> Result<()> {
-        while let Some((id, (turn, by))) = self.board.suspects.pop_first() {
+        while let Some((id, suspected)) = self.board.suspects.pop_first() {
             let dirs = Arc::clone(&self.board.dirs);
-            let teammates = &dirs.make_ours()?.teammates;
-            let Ok(name) = Name::new(&by) else { continue };
-            let record = presence::read(teammates, &name).filter(|record| record.holds.iter().any(|hold| hold.task == id && hold.turn == turn));
-            let Some(record) = record.filter(|_| presence::lives(teammates, &name)) else {
+            // What cannot be read now is looked at again when it has changed: its turn stays known.
+            let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
+            let claim = task.claim.as_ref().filter(|_| task.status == Status::InProgress);
+            if let Some(claim) = claim.filter(|claim| !self.board.is_over(&claim.turn)) {
+                self.board.index.begin_turn(&id, &claim.turn, &claim.by);
+                continue;
+            }
+            let over = |turn: &str| task.attempts.iter().any(|attempt| attempt.turn == turn) || self.board.is_over(turn);
+            let mut holds = presence::living_holds(&dirs.make_ours()?.teammates)?.into_iter();
+            let Some((by, record, hold)) = holds.find(|(_, _, hold)| hold.task == id && !over(&hold.turn)) else {
                 self.board.index.end_turn(&id);
                 continue;
             };
-            let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
-            let ended = task.attempts.iter().any(|attempt| attempt.turn == turn) || self.board.is_over(&turn);
-            let held = task.claim.as_ref().is_some_and(|claim| !self.board.is_over(&claim.turn));
-            // Another turn holds it, or a person said that nobody is to work on it: that stands.
-            if ended || held || !matches!(task.status, Status::Pending | Status::InProgress) {
-                self.board.index.end_turn(&id);
+            self.board.index.begin_turn(&id, &hold.turn, by.as_str());
+            // A person said that nobody is to work on it: that stands, until it is to be worked on again.
+            if !matches!(task.status, Status::Pending | Status::InProgress) {
                 continue;
             }
-            let dispatched = task.owner.as_deref() == Some(by.as_str());
-            let claim = Claim { turn: turn.clone(), by: by.clone(), at: record.since, process: Some(record.process), lease: None, epoch: None, dispatched };
+            let (by, dispatched) = (by.to_string(), task.owner.as_deref() == Some(by.as_str()));
+            let claim = Claim { turn: hold.turn, by, at: record.since, process: Some(record.process), lease: None, epoch: None, dispatched };
             let restore = |document: &mut Document<'_>, task: &Task| {
                 transition::restore(document, task, &claim, clock::now());
                 Ok(())
@@ -467,7 +469,7 @@ impl<'b> LockedBoard<'b> {
                 // Gone or edited at this moment: its next reading tells.
                 Err(e) if e.is_refusal() => self.board.read_again(&id),
                 Err(e) => {
-                    self.board.suspects.insert(id, (turn, by));
+                    self.board.suspects.insert(id, suspected);
                     return Err(e);
                 }
             }

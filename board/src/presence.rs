@@ -202,14 +202,15 @@ pub fn all(teammates: &Dir) -> Result<Vec<Seen>> {
     Ok(names.into_iter().map(|name| Seen { record: read(teammates, &name), living: lives(teammates, &name), name }).collect())
 }
 
-/// The living teammates' holds, for whoever suspects that a file was saved over a claim.
-pub fn living_holds(teammates: &Dir) -> Result<Vec<(Name, Process, Hold)>> {
+/// The living teammates' holds, for whoever suspects that a file was saved over a claim: of whom, what it says of
+/// itself, and the turn.
+pub fn living_holds(teammates: &Dir) -> Result<Vec<(Name, Record, Hold)>> {
     let mut holds = Vec::new();
     for (file, _) in teammates.names()? {
         let Some(name) = file.strip_suffix(".json").and_then(|name| Name::new(name).ok()) else { continue };
         let Some(record) = read(teammates, &name).filter(|record| !record.holds.is_empty()) else { continue };
         if lives(teammates, &name) {
-            holds.extend(record.holds.into_iter().map(|hold| (name.clone(), record.process.clone(), hold)));
+            holds.extend(record.holds.iter().map(|hold| (name.clone(), record.clone(), hold.clone())));
         }
     }
     Ok(holds)

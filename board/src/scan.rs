@@ -114,17 +114,24 @@ fn read_with<T>(tasks: &Dir, id: &TaskId, how: How, coarse: bool, bytes: &mut Ve
         Ok(None) => return None,
         Err(e) => return invalid(Stamp::default(), e.to_string()),
     };
-    match kind {
-        Kind::File => {}
-        Kind::Directory => return invalid(seen, "it is a directory".into()),
-        Kind::Link => return invalid(seen, "it is a symbolic link, which is not followed".into()),
-        Kind::Special => return invalid(seen, "it is no regular file (a FIFO, a socket or a device), so it is not opened".into()),
+    if let Some(reason) = why_not_opened(kind) {
+        return invalid(seen, reason.into());
     }
     match tasks.read_into(&name, bytes) {
         Ok(stamp) => Some(understand_with(id, bytes, stamp, coarse, digest)),
         Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => None,
         Err(crate::Error::Io { source, .. }) => invalid(seen, format!("it cannot be read: {source}")),
         Err(e) => invalid(seen, e.to_string()),
+    }
+}
+
+/// Why something that bears a task's name is not opened.
+pub(crate) fn why_not_opened(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::File => None,
+        Kind::Directory => Some("it is a directory"),
+        Kind::Link => Some("it is a symbolic link, which is not followed"),
+        Kind::Special => Some("it is no regular file (a FIFO, a socket or a device), so it is not opened"),
     }
 }
 

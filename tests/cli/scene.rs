@@ -303,6 +303,11 @@ pub(crate) fn runs(pid: i32) -> bool {
     state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
+/// Whether it waits for something.
+pub(crate) fn is_asleep(pid: i32) -> bool {
+    state(pid) == Some('S')
+}
+
 pub(crate) fn is_stopped(pid: i32) -> bool {
     state(pid) == Some('T')
 }

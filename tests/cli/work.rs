@@ -137,6 +137,17 @@ fn exit_75_waits_while_others_go_on_and_spends_nothing() {
 }
 
 #[test]
+fn what_somebody_has_parked_who_has_gone_goes_on_in_a_batch() {
+    let scene = Scene::new();
+    scene.put(".crew/config.toml", "waitBaseSec = 1\n");
+    scene.task("1", json!({ "run": "true" }));
+    scene.run(&["exec", "--as", "me", "--", "sh", "-c", "exit 75"]).succeeded();
+    scene.run(&["work", "--jobs", "1"]).succeeded();
+    assert_eq!((scene.status("1"), scene.outcomes("1")), ("completed".into(), vec!["parked".into(), "done".into()]));
+    assert_eq!(scene.read("1")["attempts"][1]["by"], "worker-1");
+}
+
+#[test]
 fn a_configuration_that_cannot_be_used_is_refused() {
     let scene = Scene::new();
     scene.task("1", json!({ "run": "touch made" }));

@@ -8,7 +8,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 use super::{ids, objects, ready, snapshot};
-use crate::scene::{Scene, until};
+use crate::scene::{Scene, is_asleep, until};
 
 /// Files that say something else than a task, and that nothing may change.
 const UNREADABLE: [&str; 9] =
@@ -147,6 +147,30 @@ fn what_may_be_half_written_is_given_time() {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3);
     std::fs::File::options().write(true).open(scene.tasks().join("task_4.json")).unwrap().set_modified(long_ago).unwrap();
     assert_eq!(said("4")["invalid"]["column"], 28, "after two seconds it is what it is");
+}
+
+#[test]
+fn a_fifo_is_not_even_opened() {
+    let scene = hostile();
+    // Whoever opens it for writing waits until somebody opens it for reading.
+    let mut writer = scene.program("sh");
+    writer.args(["-c", "exec > .tasks/task_20.json; echo opened > opened"]);
+    let writer = scene.start(writer);
+    until("it waits", || is_asleep(writer.pid()));
+    for verb in [
+        &["ls"][..],
+        &["ls", "--json"],
+        &["show", "20"],
+        &["doctor"],
+        &["next", "--as", "bob"],
+        &["claim", "20", "--as", "bob"],
+        &["claim", "--as", "bob"],
+        &["work"],
+    ] {
+        scene.run(verb);
+        assert!(!scene.has("opened") && is_asleep(writer.pid()), "{verb:?} opened it");
+    }
+    writer.killed();
 }
 
 #[test]

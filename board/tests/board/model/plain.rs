@@ -358,18 +358,26 @@ impl Plain {
     /// Makes a step and says what it must answer.
     pub(crate) fn step(&mut self, step: &Step) {
         let before = self.files.clone();
+        let mut after = self.clone();
+        // Whoever locks the board puts claims back first.
+        if !matches!(step, Step::Hand(_)) {
+            after.restore();
+        }
         let answer = match step {
-            Step::Add(specs) => self.add(specs),
-            Step::Claim { who, wanted } => self.claim(WHO[who % WHO.len()], *wanted),
-            Step::End { task, by, outcome, to } => self.end(*task, *by, *outcome, *to),
-            Step::Change { task, change } => self.change(*task, change),
+            Step::Add(specs) => after.add(specs),
+            Step::Claim { who, wanted } => after.claim(WHO[who % WHO.len()], *wanted),
+            Step::End { task, by, outcome, to } => after.end(*task, *by, *outcome, *to),
+            Step::Change { task, change } => after.change(*task, change),
             Step::Hand(edit) => {
-                self.hand(edit);
-                self.written = self.files.get(&self.meant.0).cloned();
-                self.restore();
+                after.hand(edit);
+                after.written = after.files.get(&after.meant.0).cloned();
+                after.restore();
                 Ok(Answer::Done)
             }
         };
+        // What `add` refuses it refuses without the lock.
+        let files = matches!(step, Step::Add(_)).then(|| before.clone()).filter(|_| answer.is_err());
+        *self = Plain { files: files.unwrap_or_else(|| after.files.clone()), ..after };
         self.answer = answer.unwrap_or_else(|refused| refused);
         for (id, file) in &self.files {
             if let (File::Task(doc), true) = (file, before.get(id) != Some(file)) {
@@ -708,12 +716,15 @@ impl Plain {
             Edit::SaveOld { task, version, .. } => {
                 let ids: Vec<TaskId> = self.history.keys().cloned().collect();
                 self.meant = (id("absent"), 0);
-                if !ids.is_empty() {
-                    let id = ids[task % ids.len()].clone();
-                    let versions = &self.history[&id];
-                    let doc = versions[version % versions.len()].clone();
+                let Some(id) = ids.get(task % ids.len().max(1)) else { return };
+                let versions = &self.history[id];
+                let doc = versions[version % versions.len()].clone();
+                // Two turns that nobody said are over, one of them in a presence record: only a newcomer could know of both.
+                let held = self.holds.iter().find(|(_, task, turn)| task == id && !self.over.contains(turn)).map(|(_, _, turn)| *turn);
+                let other = doc.claim.as_ref().is_some_and(|other| !self.over.contains(&other.turn) && held.is_some_and(|held| held != other.turn));
+                if !other {
+                    self.meant = (id.clone(), 0);
                     self.files.insert(id.clone(), File::Task(doc));
-                    self.meant = (id, 0);
                 }
             }
             Edit::Delete(task) => {
