@@ -12,6 +12,7 @@ mod health;
 mod interrupt;
 mod log;
 mod machine;
+mod output;
 mod progress;
 mod prospects;
 mod schema;

@@ -155,6 +155,23 @@ impl<'a> Document<'a> {
         self.entries.retain(|(k, _)| k != key);
     }
 
+    /// Takes over what somebody changed between two versions: keys that he set, added or took out.
+    pub fn take_edits(&mut self, before: &Document<'_>, after: &Document<'_>) {
+        // A value that was only laid out anew is none that was set.
+        let same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(serde_json::from_str::<serde_json::Value>);
+            one.is_ok_and(|one| other.is_ok_and(|other| one == other))
+        };
+        for (key, value) in after.entries() {
+            if !before.get(key).is_some_and(|before| same(before, value)) {
+                self.set_raw(key, value.to_owned());
+            }
+        }
+        for (key, _) in before.entries().filter(|(key, _)| after.get(key).is_none()) {
+            self.remove(key);
+        }
+    }
+
     /// The document as a file: two-space layout, one final newline.
     pub fn pretty(&self) -> String {
         let length: usize = self.entries.iter().map(|(k, v)| k.len() + v.len() + 12).sum();

@@ -73,6 +73,7 @@ pub struct Prepared {
     kept: Arc<Kept>,
     name: String,
     file: File,
+    text: String,
     base: Vec<u8>,
     status: Status,
 }
@@ -122,7 +123,7 @@ impl Preparer {
         let name = Kept::prepared(&turn::fresh(), id);
         let file = kept.dir.write_new(&name, text.as_bytes(), 0o666).ok()?;
         disk::sync_file(&file, &kept.dir.join(&name)).ok()?;
-        Some(Prepared { kept: Arc::clone(kept), name, file, base, status })
+        Some(Prepared { kept: Arc::clone(kept), name, file, text, base, status })
     }
 }
 
@@ -311,11 +312,10 @@ impl<'b> LockedBoard<'b> {
         change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>,
     ) -> Result<Stamp> {
         let dirs = Arc::clone(&self.board.dirs);
-        let file_name = id.file_name();
         let kept = self.kept()?;
         // What was prepared in a generation that somebody closed meanwhile may be gone with it.
-        let (from, name, file) = match prepared.filter(|prepared| prepared.base == found.bytes && prepared.kept.number == kept.number) {
-            Some(prepared) => (prepared.kept, prepared.name, prepared.file),
+        let (from, name, file, text) = match prepared.filter(|prepared| prepared.base == found.bytes && prepared.kept.number == kept.number) {
+            Some(prepared) => (prepared.kept, prepared.name, prepared.file, prepared.text),
             None => {
                 let mut document = parse(id, &found.bytes)?;
                 change(&mut document, &found.task)?;
@@ -324,55 +324,76 @@ impl<'b> LockedBoard<'b> {
                 if durable {
                     disk::sync_file(&file, &kept.dir.join(&name))?;
                 }
-                (kept.clone(), name, file)
+                (kept.clone(), name, file, text)
             }
         };
         crash::point("replace.written");
-        if let Err(e) = disk::exchange(&from.dir, &name, &dirs.tasks, &file_name) {
-            let _ = from.dir.remove(&name);
-            return Err(match e.io_kind() {
-                Some(std::io::ErrorKind::NotFound) => Error::NoSuchTask(id.clone()),
-                _ => e,
-            });
-        }
+        exchange(&from, &name, &dirs, id).inspect_err(|_| drop(from.dir.remove(&name)))?;
         crash::point("replace.exchanged");
         // Of our own version, by its descriptor: under its name there may be somebody else's by now.
         let ours = disk::stamp(&file, dirs.tasks.path())?;
-        let Some(theirs) = displaced(&from, &name, &found.bytes, found.stamp, dirs.coarse)? else {
-            return Ok(ours);
+        let done = match displaced(&from, &name, &found.bytes, Some(found.stamp), dirs.coarse) {
+            Ok(None) => return Ok(ours),
+            Ok(Some(theirs)) => match changed(id, &theirs, change) {
+                Ok(next) => self.put(id, (from, name), text, next, durable),
+                // No task, or one that the change is not for.
+                Err(e) => self.give_back(id, (from, name), text, &theirs).and(Err(e)),
+            },
+            // A link, or a file that must not be read.
+            Err(e) => exchange(&from, &name, &dirs, id).and(Err(e)),
         };
-        match changed(id, &theirs, change) {
-            Ok(text) => self.replace_own(id, &kept, ours, &text, durable),
-            // No task, or one that the change is not for: given back as it was.
-            Err(e) => {
-                disk::exchange(&from.dir, &name, &dirs.tasks, &file_name)?;
-                self.board.read_again(id);
-                self.tell_changed(id);
-                Err(e)
+        if done.is_err() {
+            self.board.read_again(id);
+            self.tell_changed(id);
+        }
+        done
+    }
+
+    /// Puts an edit back that our `own` version has displaced.
+    fn give_back(&mut self, id: &TaskId, edit: (Arc<Kept>, String), own: String, theirs: &[u8]) -> Result<()> {
+        let dirs = Arc::clone(&self.board.dirs);
+        exchange(&edit.0, &edit.1, &dirs, id)?;
+        match displaced(&edit.0, &edit.1, own.as_bytes(), None, dirs.coarse)? {
+            None => Ok(()),
+            Some(newer) => {
+                let next = merged(id, theirs, own.as_bytes(), &newer)?;
+                let given_back = String::from_utf8_lossy(theirs).into_owned();
+                self.put(id, edit, given_back, next, false).map(drop)
             }
         }
     }
 
-    /// The second exchange after a person's edit came between the first reading and its exchange: what lies in the
-    /// file now is our own version without that edit.
-    fn replace_own(&mut self, id: &TaskId, kept: &Kept, own: Stamp, text: &str, durable: bool) -> Result<Stamp> {
+    /// Puts `next` in the place of our `own` version; the edit that `own` has displaced lies `beside`. What is edited
+    /// meanwhile is taken over from one version to the next, until nothing but our own last one is displaced.
+    fn put(&mut self, id: &TaskId, beside: (Arc<Kept>, String), own: String, next: String, durable: bool) -> Result<Stamp> {
         let dirs = Arc::clone(&self.board.dirs);
-        let file_name = id.file_name();
-        let name = Kept::prepared(&turn::fresh(), id);
-        let file = kept.dir.write_new(&name, text.as_bytes(), 0o666)?;
-        if durable {
-            disk::sync_file(&file, &kept.dir.join(&name))?;
+        let kept = self.kept()?;
+        let (mut beside, mut own, mut next) = (beside, own, next);
+        for _ in 0..EDITS {
+            let name = Kept::prepared(&turn::fresh(), id);
+            let written = kept.dir.write_new(&name, next.as_bytes(), 0o666).and_then(|file| {
+                if durable {
+                    disk::sync_file(&file, &kept.dir.join(&name))?;
+                }
+                Ok(file)
+            });
+            let file = match written {
+                Ok(file) => file,
+                // No room for both: the edit stands.
+                Err(e) => return exchange(&beside.0, &beside.1, &dirs, id).and(Err(e)),
+            };
+            exchange(&kept, &name, &dirs, id)?;
+            let newer = displaced(&kept, &name, own.as_bytes(), None, dirs.coarse);
+            let merged = match newer.and_then(|newer| newer.map(|newer| merged(id, next.as_bytes(), own.as_bytes(), &newer)).transpose()) {
+                Ok(None) => return disk::stamp(&file, dirs.tasks.path()),
+                Ok(Some(merged)) => merged,
+                // What somebody put there last is no task: it stands.
+                Err(e) => return exchange(&kept, &name, &dirs, id).and(Err(e)),
+            };
+            (beside, own, next) = ((Arc::clone(&kept), name), next, merged);
         }
-        disk::exchange(&kept.dir, &name, &dirs.tasks, &file_name)?;
-        let displaced = kept.dir.stat(&name)?.map(|(_, stamp)| stamp.inode);
-        if displaced != Some(own.inode) {
-            // Edited again in between: the newest edit goes back, and the caller is told to try again.
-            disk::exchange(&kept.dir, &name, &dirs.tasks, &file_name)?;
-            self.board.read_again(id);
-            self.tell_changed(id);
-            return Err(Refusal::of(Rule::NotValid, id, "somebody else is writing its file at this moment; try again"));
-        }
-        Ok(dirs.tasks.stat(&file_name)?.map(|(_, stamp)| stamp).unwrap_or_default())
+        exchange(&beside.0, &beside.1, &dirs, id)?;
+        Err(Refusal::of(Rule::NotValid, id, "somebody else is writing its file all the time; try again"))
     }
 
     pub(crate) fn kept(&self) -> Result<Arc<Kept>> {
@@ -638,15 +659,32 @@ fn changed(id: &TaskId, bytes: &[u8], change: &dyn Fn(&mut Document<'_>, &Task) 
     Ok(document.pretty())
 }
 
+/// Exchanges a version that was written beside with a task's file.
+fn exchange(kept: &Kept, name: &str, dirs: &Dirs, id: &TaskId) -> Result<()> {
+    disk::exchange(&kept.dir, name, &dirs.tasks, &id.file_name()).map_err(|e| match e.io_kind() {
+        Some(std::io::ErrorKind::NotFound) => Error::NoSuchTask(id.clone()),
+        _ => e,
+    })
+}
+
+/// A version with what somebody changed between two others.
+fn merged(id: &TaskId, version: &[u8], before: &[u8], after: &[u8]) -> Result<String> {
+    let mut merged = parse(id, version)?;
+    merged.take_edits(&parse(id, before)?, &parse(id, after)?);
+    Ok(merged.pretty())
+}
+
 /// How long an edit in its middle is waited for.
 const EDIT_PATIENCE: Duration = Duration::from_secs(2);
+/// So many edits in a row, each between two exchanges, are taken over.
+const EDITS: usize = 8;
 
-/// What an exchange displaced, where that is not the version that was read.
-fn displaced(kept: &Kept, name: &str, base: &[u8], read: Stamp, coarse: bool) -> Result<Option<Vec<u8>>> {
+/// What an exchange displaced, where that is not the version that was read (or put there).
+fn displaced(kept: &Kept, name: &str, base: &[u8], read: Option<Stamp>, coarse: bool) -> Result<Option<Vec<u8>>> {
     let seen = kept.dir.stat(name)?.map(|(_, stamp)| stamp).unwrap_or_default();
-    let same = seen.inode == read.inode && seen.size == read.size && seen.mtime == read.mtime;
+    let same = |read: Stamp| seen.inode == read.inode && seen.size == read.size && seen.mtime == read.mtime;
     // So soon after its last change another one may have left the same stamp: then the bytes decide.
-    if same && clock::nanos() - i128::from(read.mtime) > scan::grain(coarse) {
+    if read.is_some_and(|read| same(read) && clock::nanos() - i128::from(read.mtime) > scan::grain(coarse)) {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! `crew ls`.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::iter::Peekable;
 
@@ -10,6 +11,7 @@ use board::task_id::TaskId;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::output::write_pieces;
 use crate::terminal;
 use crate::view::{document, list};
 
@@ -44,39 +46,47 @@ pub(crate) struct Ls {
 impl Ls {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board_to_survey()?;
-        let mut out = context.out();
-        if context.json {
-            let tasks = board.survey(|document, task| self.keeps(task).then(|| document::open(document, task)))?;
-            for entry in self.entries(&board, tasks) {
-                match entry {
-                    Entry::Task(_, line, ready) => {
-                        out.write_all(line.as_bytes())?;
-                        out.write_all(document::end(&ready).as_bytes())?;
-                    }
-                    Entry::NoTask(file, key, problem) => writeln!(out, "{}", document::no_task(&file, key, problem))?,
-                }
-            }
-        } else {
-            let tasks = board.survey(|_, task| self.keeps(task).then(|| list::Shown::of(task)))?;
-            let entries: Vec<list::Entry> = self
-                .entries(&board, tasks)
-                .map(|entry| match entry {
-                    Entry::Task(id, shown, ready) => list::Entry::Task(id, shown, ready),
-                    Entry::NoTask(file, key, problem) => list::Entry::NoTask(file, key, problem.clone()),
-                })
-                .collect();
-            if entries.is_empty() {
-                context.say("no tasks here");
-            } else {
-                for line in list::lines(entries, terminal::width(), terminal::colours()) {
-                    writeln!(out, "{line}")?;
-                }
-            }
+        match context.json {
+            true => self.print_objects(&mut board)?,
+            false => self.print_table(context, &mut board)?,
         }
-        out.flush()?;
         // The process ends here: taking the board apart piece by piece would only take time.
         std::mem::forget(board);
         Ok(Exit::DONE)
+    }
+
+    fn print_objects(&self, board: &mut Board) -> Result<(), Failure> {
+        let tasks = board.survey(|document, task| self.keeps(task).then(|| document::open(document, task)))?;
+        let lines: Vec<(String, Cow<'static, str>)> = self
+            .entries(board, tasks)
+            .map(|entry| match entry {
+                Entry::Task(_, line, ready) => (line, document::end(&ready)),
+                Entry::NoTask(file, key, problem) => (document::no_task(&file, key, problem), "\n".into()),
+            })
+            .collect();
+        write_pieces(lines.iter().flat_map(|(line, end)| [line.as_bytes(), end.as_bytes()]))?;
+        std::mem::forget(lines);
+        Ok(())
+    }
+
+    fn print_table(&self, context: &Context, board: &mut Board) -> Result<(), Failure> {
+        let tasks = board.survey(|_, task| self.keeps(task).then(|| list::Shown::of(task)))?;
+        let entries: Vec<list::Entry> = self
+            .entries(board, tasks)
+            .map(|entry| match entry {
+                Entry::Task(id, shown, ready) => list::Entry::Task(id, shown, ready),
+                Entry::NoTask(file, key, problem) => list::Entry::NoTask(file, key, problem.clone()),
+            })
+            .collect();
+        if entries.is_empty() {
+            context.say("no tasks here");
+            return Ok(());
+        }
+        let mut out = context.out();
+        for line in list::lines(entries, terminal::width(), terminal::colours()) {
+            writeln!(out, "{line}")?;
+        }
+        Ok(out.flush()?)
     }
 
     /// Whether a task may be shown, as far as its own file tells.

@@ -9,10 +9,10 @@
 
 mod chance;
 mod crash;
+mod hand;
 mod model;
 mod power;
 mod protocol;
 mod race;
 mod scratch;
-mod r#try;
 mod worker;

@@ -60,6 +60,7 @@ fn worker_entry() {
         "mortal" => crate::crash::live_dangerously(&told),
         "boot" => crate::power::boot_after_the_cut(&told),
         "recover" => crate::power::recover_and_die(&told),
+        "hold" => crate::hand::hold_until_killed(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }
