@@ -269,14 +269,20 @@ impl Board {
 
     fn apply(&mut self, line: &Line<'_>) {
         let Ok(id) = TaskId::new(&line.task) else { return };
+        if let (Op::Done | Op::End, Some(turn)) = (line.op, &line.turn) {
+            self.index.turn_is_over(turn);
+        }
         let known = self.index.get(&id).is_some_and(|entry| entry.facts().is_some());
         match (line.op, line.stamp(), &line.turn, &line.by) {
             (Op::Claim, Some(stamp), Some(turn), Some(by)) if known => self.index.put_claim(&id, stamp, turn, by),
             (Op::Done, Some(stamp), _, _) if known => self.index.put_done(&id, stamp),
             (Op::Gone, ..) => self.take_out(&id),
-            (op, stamp, ..) => {
-                if matches!(op, Op::Done | Op::End) {
-                    self.index.end_turn(&id);
+            (op, stamp, turn, by) => {
+                match (op, turn, by) {
+                    // Whatever its file says at this moment, half written perhaps.
+                    (Op::Claim, Some(turn), Some(by)) => self.index.begin_turn(&id, turn, by),
+                    (Op::Done | Op::End, Some(turn), _) if self.index.turn(&id).is_some_and(|(known, _)| known == turn) => self.index.end_turn(&id),
+                    _ => {}
                 }
                 let unchanged = self.index.get(&id).is_some_and(|entry| Some(entry.stamp) == stamp && !entry.doubtful);
                 if !unchanged {
@@ -322,8 +328,12 @@ impl Board {
                 }
             }
         }
-        // A claim that is over, in the place of one that is not, says only that the version is an old one.
-        let stands = claim.filter(|(turn, _)| !(self.suspects.contains_key(id) && self.is_over(turn)));
+        // A claim that is over says only that the version is an old one.
+        let is_old = claim.as_ref().is_some_and(|(turn, _)| self.index.is_over(turn) || (self.suspects.contains_key(id) && self.is_over(turn)));
+        if let Some(claim) = claim.clone().filter(|_| is_old) {
+            self.suspects.entry(id.clone()).or_insert(claim);
+        }
+        let stands = claim.filter(|_| !is_old);
         self.index.put(id, entry);
         if let Some((turn, by)) = stands {
             self.suspects.remove(id);
@@ -337,7 +347,7 @@ impl Board {
 
     /// Whether the journal says that a turn has ended.
     pub(crate) fn is_over(&self, turn: &str) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.has_ended(turn).unwrap_or(false))
+        self.index.is_over(turn) || self.journal.as_ref().is_some_and(|journal| journal.has_ended(turn).unwrap_or(false))
     }
 
     /// Looks at every name in the directory and reads what changed; returns the ids that did.

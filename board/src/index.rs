@@ -5,7 +5,8 @@
 //! of a hundred thousand tasks: those that stand open and unblocked, by priority, and those in progress.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use jiff::Timestamp;
 
@@ -65,6 +66,8 @@ pub struct Index {
     untidy: BTreeSet<TaskId>,
     /// Turns that began and that nobody said have ended.
     turns: BTreeMap<TaskId, (String, String)>,
+    /// Turns that are over, by their hashes: a few bytes each.
+    over: HashSet<u64>,
     /// Completed tasks that were archived and that some task still names.
     archived: BTreeMap<TaskId, bool>,
     /// Ids that some task named when there was no file of theirs: a few to ask about, where all edges are many.
@@ -123,6 +126,19 @@ impl Index {
 
     pub(crate) fn end_turn(&mut self, id: &TaskId) {
         self.turns.remove(id);
+    }
+
+    /// Remembers that a turn is over: a file that names it all the same is an old version.
+    pub(crate) fn turn_is_over(&mut self, turn: &str) {
+        if self.over.len() >= MOST_OVER {
+            self.over.clear();
+        }
+        self.over.insert(hash(turn));
+    }
+
+    /// Whether a turn is known to be over. Of turns that ended long ago, or before the first look, nothing is known.
+    pub(crate) fn is_over(&self, turn: &str) -> bool {
+        self.over.contains(&hash(turn))
     }
 
     /// Tasks that this one stands in the way of, finished or not.
@@ -416,6 +432,13 @@ fn waits_until(facts: &Facts) -> Option<Timestamp> {
         Some(Parked::Until { until, .. }) => *until,
         _ => None,
     }
+}
+
+/// So many turns are remembered to be over.
+const MOST_OVER: usize = 100_000;
+
+fn hash(turn: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(turn)
 }
 
 fn forget(map: &mut HashMap<TaskId, Vec<TaskId>>, key: &TaskId, value: &TaskId) {

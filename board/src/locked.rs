@@ -444,6 +444,7 @@ impl<'b> LockedBoard<'b> {
         match before.filter(|turn| still.as_ref() != Some(turn)) {
             Some(turn) => {
                 self.board.index.end_turn(id);
+                self.board.index.turn_is_over(&turn);
                 self.board.suspects.remove(id);
                 self.tell(id, Op::End, Some(&turn), None, stamp);
             }
@@ -469,6 +470,9 @@ impl<'b> LockedBoard<'b> {
             let mut holds = presence::living_holds(&dirs.make_ours()?.teammates)?.into_iter();
             let Some((by, record, hold)) = holds.find(|(_, _, hold)| hold.task == id && !over(&hold.turn)) else {
                 self.board.index.end_turn(&id);
+                if let Some(turn) = claim.map(|claim| claim.turn.clone()) {
+                    self.return_ended(&id, &turn, Found { bytes, stamp, task })?;
+                }
                 continue;
             };
             self.board.index.begin_turn(&id, &hold.turn, by.as_str());
@@ -496,6 +500,22 @@ impl<'b> LockedBoard<'b> {
             }
         }
         Ok(())
+    }
+
+    /// Gives a task back that an old version says is held by a turn that is over: nobody works on it.
+    fn return_ended(&mut self, id: &TaskId, turn: &str, found: Found) -> Result<()> {
+        let ending = Ending::because(Outcome::Released, "an old version of its file was saved after this turn had ended");
+        let at = self.moment();
+        let end = |document: &mut Document<'_>, task: &Task| transition::end(document, task, &By::Cleaner { turn }, &ending, at).map(drop);
+        match self.replace(id, &found, None, false, &end) {
+            Ok(stamp) => {
+                self.board.read_again(id);
+                self.tell(id, Op::End, Some(turn), None, Some(stamp));
+                Ok(())
+            }
+            Err(e) if e.is_refusal() => Ok(()),
+            Err(e) => Err(e),
+        }
     }
 
     /// Puts edges right: finished blockers out of the way, edges from the other side in. What cannot be written now
@@ -623,6 +643,7 @@ impl<'b> LockedBoard<'b> {
         let durable = self.is_full();
         let stamp = self.replace(id, &found, prepared, durable, &end)?;
         crash::point("end.exchanged");
+        turn.iter().for_each(|turn| self.board.index.turn_is_over(turn));
         self.board.index.end_turn(id);
         self.board.suspects.remove(id);
         match status {

@@ -355,6 +355,33 @@ fn an_old_version_over_a_claim_frees_the_task_only_of_the_dead() {
     }
 }
 
+/// An old version that names a turn which is over: nobody works on it, so that it goes back.
+#[test]
+fn an_old_version_with_a_claim_that_is_over_holds_nothing() {
+    for (how, outcome) in HOW.into_iter().zip([Outcome::Released, Outcome::Done, Outcome::Failed]) {
+        let scratch = Scratch::new(Durability::Relaxed);
+        let mut board = scratch.board();
+        add(&mut board, &[r#"{"subject":"x"}"#]);
+        let mut looker = scratch.seen();
+        let mut presence = board.enter(&name("ann"), "test").unwrap();
+        let claimed = take(&mut board, Some(&mut presence), "ann", "1");
+        let held = scratch.text("1");
+        let by = By::Holder { name: "ann", turn: Some(&claimed.turn) };
+        end(&mut board, "1", &by, &Ending::of(outcome)).unwrap();
+        presence.let_go(&claimed.turn).unwrap();
+        looker.look().unwrap();
+        for board in [&mut looker, &mut board] {
+            Person::at(&scratch, "1").save(how, &held.replace("\"x\"", "\"new words\""));
+            board.sweep().unwrap();
+            let again = take(board, None, "eve", "1");
+            assert_eq!(rule(end(board, "1", &by, &Ending::of(outcome))), Rule::TurnOver);
+            let by = By::Holder { name: "eve", turn: Some(&again.turn) };
+            end(board, "1", &by, &Ending::of(Outcome::Released)).unwrap();
+            assert_eq!(scratch.json("1")["subject"], "new words");
+        }
+    }
+}
+
 // ---- two people and three teammates -------------------------------------------------------------------------------
 
 const TASKS: usize = 24;

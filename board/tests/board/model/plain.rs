@@ -719,9 +719,14 @@ impl Plain {
                 let Some(id) = ids.get(task % ids.len().max(1)) else { return };
                 let versions = &self.history[id];
                 let doc = versions[version % versions.len()].clone();
-                // Two turns that nobody said are over, one of them in a presence record: only a newcomer could know of both.
                 let held = self.holds.iter().find(|(_, task, turn)| task == id && !self.over.contains(turn)).map(|(_, _, turn)| *turn);
-                let other = doc.claim.as_ref().is_some_and(|other| !self.over.contains(&other.turn) && held.is_some_and(|held| held != other.turn));
+                let is_over = |turn: Turn| self.over.contains(&turn);
+                // Two turns that nobody said are over, one of them in a presence record: only a newcomer could know of
+                // both. And a turn that is over where nobody holds it: a newcomer would not know that.
+                let other = doc.claim.as_ref().is_some_and(|claim| match held {
+                    Some(held) => held != claim.turn && !is_over(claim.turn),
+                    None => is_over(claim.turn),
+                });
                 if !other {
                     self.meant = (id.clone(), 0);
                     self.files.insert(id.clone(), File::Task(doc));
