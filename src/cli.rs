@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
+use clap::{Args as _, FromArgMatches as _};
 
 use crate::command::Verb;
 use crate::context::Context;
@@ -20,10 +20,9 @@ whoever claims one holds it alone, and it is finished once, whatever dies meanwh
 
 Without a command: how the board stands.";
 
-/// Everything that can stand on the command line.
-#[derive(Debug, Parser)]
-#[command(name = "crew", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = exit::help(), max_term_width = 100)]
-pub(crate) struct Cli {
+/// What can stand before and after every verb.
+#[derive(Debug, clap::Args)]
+struct Everywhere {
     /// Do everything as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Everywhere")]
     directory: Option<PathBuf>,
@@ -31,31 +30,55 @@ pub(crate) struct Cli {
     /// Print data as JSON: one document, or one object a line for lists; errors too
     #[arg(long, global = true, help_heading = "Everywhere")]
     json: bool,
+}
 
-    #[command(subcommand)]
+/// What the arguments say.
+struct Cli {
+    everywhere: Everywhere,
     verb: Option<Verb>,
 }
 
 impl Cli {
-    /// The command line's definition, for completions.
-    pub(crate) fn definition() -> clap::Command {
-        Cli::command()
+    /// To define the options of all verbs takes longer than most verbs do, so at first only those of the verb that the
+    /// arguments seem to name are defined. What does not fit them is read again with all.
+    fn read(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+        let seems_named = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).find_map(Verb::definition);
+        match Cli::read_by(without_verbs().subcommands(seems_named), arguments) {
+            Err(error) if error.kind() != ErrorKind::DisplayVersion => Cli::read_by(definition(), arguments),
+            read => read,
+        }
     }
+
+    fn read_by(definition: clap::Command, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+        let matches = definition.try_get_matches_from(arguments)?;
+        let verb = matches.subcommand().map(|(name, matches)| Verb::read(name, matches)).transpose()?;
+        Ok(Cli { everywhere: Everywhere::from_arg_matches(&matches)?, verb })
+    }
+}
+
+/// The command line's definition.
+pub(crate) fn definition() -> clap::Command {
+    without_verbs().subcommands(Verb::definitions())
+}
+
+fn without_verbs() -> clap::Command {
+    let command = clap::Command::new("crew").version(env!("CARGO_PKG_VERSION")).max_term_width(100);
+    Everywhere::augment_args(command.about(ABOUT).long_about(LONG_ABOUT).after_long_help(exit::help()))
 }
 
 /// Does what the arguments say; everything that can be said about it is said when this returns.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let Cli { everywhere, verb } = match Cli::read(&arguments) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error, arguments.iter().any(|argument| argument == "--json")).into(),
     };
-    let json = cli.json;
-    let done = enter(cli.directory).and_then(|()| {
+    let json = everywhere.json;
+    let done = enter(everywhere.directory).and_then(|()| {
         let context = Context::of_process(json);
-        match cli.verb {
+        match verb {
             Some(verb) => verb.run(&context),
-            None => crate::command::summary(&context, &mut Cli::command()),
+            None => crate::command::summary(&context),
         }
     });
     done.unwrap_or_else(|failure| exit::report(&failure, json)).into()

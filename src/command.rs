@@ -35,7 +35,9 @@ mod work;
 use std::time::Duration;
 
 use board::Error;
+use clap::{Args as _, FromArgMatches as _};
 
+use crate::cli;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::view::summary::Counts;
@@ -44,14 +46,34 @@ use crate::view::summary::Counts;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 macro_rules! verbs {
-    ($($verb:ident = $module:ident,)*) => {
+    ($($name:literal = $module:ident::$verb:ident,)*) => {
         /// What is to be done.
-        #[derive(Debug, clap::Subcommand)]
         pub(crate) enum Verb {
-            $(#[allow(missing_docs)] $verb($module::$verb),)*
+            $($verb($module::$verb),)*
         }
 
         impl Verb {
+            /// The definition of a verb's part of the command line; `None`: there is no such verb.
+            pub(crate) fn definition(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some($module::$verb::augment_args(clap::Command::new($name))),)*
+                    _ => None,
+                }
+            }
+
+            /// The definitions of all, in the order in which help lists them.
+            pub(crate) fn definitions() -> impl Iterator<Item = clap::Command> {
+                [$($name),*].into_iter().filter_map(Verb::definition)
+            }
+
+            /// Reads what the command line says of the verb that it names.
+            pub(crate) fn read(name: &str, matches: &clap::ArgMatches) -> Result<Verb, clap::Error> {
+                match name {
+                    $($name => $module::$verb::from_arg_matches(matches).map(Verb::$verb),)*
+                    _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+                }
+            }
+
             /// Does it.
             pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
                 match self { $(Verb::$verb(verb) => verb.run(context),)* }
@@ -61,41 +83,41 @@ macro_rules! verbs {
 }
 
 verbs! {
-    Init = init,
-    Add = add,
-    Ls = ls,
-    Show = show,
-    Edit = edit,
-    Next = next,
-    Claim = claim,
-    Exec = exec,
-    Finish = finish,
-    Fail = fail,
-    Release = release,
-    Retry = retry,
-    Cancel = cancel,
-    Reopen = reopen,
-    Block = block,
-    Unblock = unblock,
-    Graph = graph,
-    Archive = archive,
-    Wait = wait,
-    Doctor = doctor,
-    Work = work,
-    Spawn = spawn,
-    Team = team,
-    Logs = logs,
-    Shutdown = shutdown,
-    SendMessage = send_message,
-    Completions = completions,
-    Schema = schema,
+    "init" = init::Init,
+    "add" = add::Add,
+    "ls" = ls::Ls,
+    "show" = show::Show,
+    "edit" = edit::Edit,
+    "next" = next::Next,
+    "claim" = claim::Claim,
+    "exec" = exec::Exec,
+    "finish" = finish::Finish,
+    "fail" = fail::Fail,
+    "release" = release::Release,
+    "retry" = retry::Retry,
+    "cancel" = cancel::Cancel,
+    "reopen" = reopen::Reopen,
+    "block" = block::Block,
+    "unblock" = unblock::Unblock,
+    "graph" = graph::Graph,
+    "archive" = archive::Archive,
+    "wait" = wait::Wait,
+    "doctor" = doctor::Doctor,
+    "work" = work::Work,
+    "spawn" = spawn::Spawn,
+    "team" = team::Team,
+    "logs" = logs::Logs,
+    "shutdown" = shutdown::Shutdown,
+    "send-message" = send_message::SendMessage,
+    "completions" = completions::Completions,
+    "schema" = schema::Schema,
 }
 
 /// `crew` alone: how the board stands, or where there is none, what can be done.
-pub(crate) fn summary(context: &Context, definition: &mut clap::Command) -> Result<Exit, Failure> {
+pub(crate) fn summary(context: &Context) -> Result<Exit, Failure> {
     let board = match context.seen_board() {
         Err(Failure::Board(Error::NoBoard(_))) if !context.json => {
-            context.print(definition.render_help())?;
+            context.print(cli::definition().render_help())?;
             return Ok(Exit::DONE);
         }
         board => board?,

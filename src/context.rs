@@ -54,13 +54,13 @@ impl Context {
 
     /// Opens the board that is meant and sees all of it.
     pub(crate) fn seen_board(&self) -> Result<Board, Failure> {
-        let mut board = self.board_to_survey()?;
+        let mut board = self.board_on_every_core()?;
         board.look()?;
         Ok(board)
     }
 
-    /// Opens the board that is meant, to be read on every core at its first look.
-    pub(crate) fn board_to_survey(&self) -> Result<Board, Failure> {
+    /// Opens the board that is meant for one thing that may be much: it is done on every core.
+    pub(crate) fn board_on_every_core(&self) -> Result<Board, Failure> {
         let mut board = self.board()?;
         board.set_threads(std::thread::available_parallelism().map_or(1, usize::from));
         Ok(board)
@@ -96,6 +96,6 @@ impl Context {
     /// Talks: to stderr, where it disturbs no script.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         // Nobody to tell: stderr is closed.
-        let _ = writeln!(io::stderr(), "{}", escape::block(text.as_ref()));
+        let _ = io::stderr().write_all(format!("{}\n", escape::block(text.as_ref())).as_bytes());
     }
 }

@@ -101,10 +101,10 @@ fn print_json(event: &Event<'_>) {
         }
     };
     // A reader that went away has what it wanted; the work goes on.
-    let _ = writeln!(std::io::stdout(), "{}", escape::json(object.to_string()));
+    let _ = std::io::stdout().write_all(format!("{}\n", escape::json(object.to_string())).as_bytes());
 }
 
 fn say(line: &str) {
     // Nobody to tell: stderr is closed.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

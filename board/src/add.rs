@@ -13,8 +13,9 @@ use crate::error::{Error, Refusal, Result, Rule};
 use crate::graph;
 use crate::kept::Kept;
 use crate::locked::{LockedBoard, Unlocked};
+use crate::side_by_side::in_shares;
 use crate::task::Task;
-use crate::task_id::TaskId;
+use crate::task_id::{HIGHEST_NUMBER, TaskId};
 use crate::turn;
 
 /// A task that is to be added: a document as the format has it. Its `id`, where it names one, is the id that it gets.
@@ -26,26 +27,37 @@ pub struct Draft {
     pub origin: String,
 }
 
-/// A draft that is a sound task.
+/// A draft that is a sound task. There may be very many: no more is kept of it than is needed.
 struct Sound<'d> {
+    /// The id that it names.
     id: Option<TaskId>,
-    task: Task,
-    document: Document<'d>,
+    blocked_by: Vec<TaskId>,
+    blocks: Vec<TaskId>,
+    /// The text of its file; without an id where it names none.
+    text: String,
     origin: &'d str,
 }
 
 impl Sound<'_> {
-    /// The text of its file.
-    fn text(mut self, id: &TaskId) -> String {
+    /// Prints its file.
+    fn print(&self, id: &TaskId, to: &mut String) {
+        to.clear();
+        let rest = match (&self.id, self.text.strip_prefix('{')) {
+            (None, Some(rest)) => rest,
+            _ => return to.push_str(&self.text),
+        };
+        to.push_str("{\n  \"id\": ");
         match id.number() {
-            Some(number) => self.document.set_first("id", &number),
-            None => self.document.set_first("id", id),
+            Some(number) => to.push_str(&number.to_string()),
+            None => to.push_str(&serde_json::Value::from(id.as_str()).to_string()),
         }
-        self.document.pretty()
+        // Every task has a subject, so something follows.
+        to.push(',');
+        to.push_str(rest);
     }
 
     fn has_edges(&self) -> bool {
-        !self.task.blocked_by.is_empty() || !self.task.blocks.is_empty()
+        !self.blocked_by.is_empty() || !self.blocks.is_empty()
     }
 }
 
@@ -57,8 +69,6 @@ struct Numbers {
 
 /// So many tasks are put on the board before others get the lock.
 const BATCH: usize = 128;
-/// From this many files on one sync of the filesystem costs less than one a file.
-const MANY: usize = 16;
 /// From this many drafts on one listing of the directories costs less than looking for each number.
 const LISTED: usize = 1_000;
 /// The highest number ever given.
@@ -69,7 +79,8 @@ impl Board {
     ///
     /// `full`: they are on disk when this returns.
     pub fn add(&mut self, drafts: &[Draft], patience: Duration) -> Result<Vec<TaskId>> {
-        let sound = drafts.iter().map(check).collect::<Result<Vec<_>>>()?;
+        let checked = in_shares(&mut drafts.iter().collect::<Vec<_>>(), self.threads, |share| share.iter().map(|draft| check(draft)).collect::<Vec<_>>());
+        let sound = checked.into_iter().flatten().collect::<Result<Vec<_>>>()?;
         if sound.iter().any(|draft| draft.id.is_some() || draft.has_edges()) {
             // What is refused is refused before anything is made.
             let numbers = self.reserve(&sound)?;
@@ -85,24 +96,23 @@ impl Board {
         let ids = numbers.ids;
         let kept = locked.kept()?;
         let full = locked.board().durability() == Durability::Full;
-        let print = || sound.into_iter().zip(&ids).map(|(draft, id)| draft.text(id)).collect::<Vec<_>>();
-        if !full && ids.len() == 1 {
-            let texts = print();
-            let names = write_all(&kept, &texts, &ids, false)?;
-            locked.publish(&kept, &names, &texts, &ids)?;
+        let turn = turn::fresh();
+        let mut news: Vec<New<'_>> = sound.iter().zip(&ids).map(|(draft, id)| New { draft, id, turn: &turn }).collect();
+        if !full && news.len() == 1 {
+            write_all(&kept, &mut news, 1, false)?;
+            locked.publish(&kept, &news)?;
             locked.unlock()?.settle()?;
             return Ok(ids);
         }
         // Written and synced without the lock.
         let mut settled = vec![locked.unlock()?];
-        let texts = print();
-        let names = write_all(&kept, &texts, &ids, full)?;
-        for ((names, texts), ids) in names.chunks(BATCH).zip(texts.chunks(BATCH)).zip(ids.chunks(BATCH)) {
+        write_all(&kept, &mut news, self.threads, full)?;
+        for news in news.chunks(BATCH) {
             let mut locked = self.lock(patience)?;
-            locked.publish(&kept, names, texts, ids)?;
+            locked.publish(&kept, news)?;
             settled.push(locked.unlock()?);
         }
-        settled.into_iter().try_for_each(Unlocked::settle)?;
+        Unlocked::settle_all(settled)?;
         Ok(ids)
     }
 }
@@ -129,33 +139,63 @@ fn check(draft: &Draft) -> Result<Sound<'_>> {
     if task.depends_on.is_none() && !task.blocked_by.is_empty() {
         document.set("dependsOn", &task.blocked_by);
     }
-    Ok(Sound { id, task, document, origin: &draft.origin })
+    match &id {
+        Some(id) => match id.number() {
+            Some(number) => document.set("id", &number),
+            None => document.set("id", id),
+        },
+        // It gets one in front of all others.
+        None => document.remove("id"),
+    }
+    Ok(Sound { id, blocked_by: task.blocked_by, blocks: task.blocks, text: document.pretty(), origin: &draft.origin })
 }
 
 /// Writes the tasks beside, and in `full` puts them on disk: one sync a file, or one for many.
-fn write_all(kept: &Kept, texts: &[String], ids: &[TaskId], full: bool) -> Result<Vec<String>> {
-    let mut names = Vec::with_capacity(texts.len());
-    for (text, id) in texts.iter().zip(ids) {
-        let name = Kept::prepared(&turn::fresh(), id);
-        let written = kept.dir.write_new(&name, text.as_bytes(), 0o666);
-        let synced = written.and_then(|file| if full && texts.len() < MANY { disk::sync_file(&file, &kept.dir.join(&name)) } else { Ok(()) });
-        names.push(name);
-        match synced {
-            Ok(()) => {}
-            // The generation was closed and is gone: what is missing is written under the lock.
-            Err(e) if is_gone(&e) => {}
-            Err(e) => {
-                // All or none: what was written so far goes too.
-                names.iter().for_each(|name| drop(kept.dir.remove(name)));
-                return Err(e);
-            }
-        }
-        crash::point("add.written");
+fn write_all(kept: &Kept, news: &mut [New<'_>], threads: usize, full: bool) -> Result<()> {
+    let each = full && news.len() < disk::MANY_FILES;
+    let written = in_shares(news, threads, |share| {
+        let mut text = String::new();
+        share.iter().try_for_each(|new| new.write(kept, &mut text, each))
+    });
+    if let Some(e) = written.into_iter().find_map(Result::err) {
+        // All or none: what was written goes too.
+        news.iter().for_each(|new| drop(kept.dir.remove(&new.name())));
+        return Err(e);
     }
-    if full && texts.len() >= MANY {
+    if full && !each {
         kept.dir.sync_filesystem()?;
     }
-    Ok(names)
+    Ok(())
+}
+
+/// A task on its way to the board.
+#[derive(Clone, Copy)]
+struct New<'d> {
+    draft: &'d Sound<'d>,
+    id: &'d TaskId,
+    /// What tells the files of this addition from those of any other.
+    turn: &'d str,
+}
+
+impl New<'_> {
+    /// Its name beside the board.
+    fn name(&self) -> String {
+        Kept::prepared(self.turn, self.id)
+    }
+
+    fn write(&self, kept: &Kept, text: &mut String, sync: bool) -> Result<()> {
+        let name = self.name();
+        self.draft.print(self.id, text);
+        let written = kept.dir.write_new(&name, text.as_bytes(), 0o666);
+        let synced = written.and_then(|file| if sync { disk::sync_file(&file, &kept.dir.join(&name)) } else { Ok(()) });
+        match synced {
+            // The generation was closed and is gone: what is missing is written under the lock.
+            Err(e) if !is_gone(&e) => return Err(e),
+            _ => {}
+        }
+        crash::point("add.written");
+        Ok(())
+    }
 }
 
 fn is_gone(error: &Error) -> bool {
@@ -179,7 +219,7 @@ impl Board {
                 return Err(Refusal::board(Rule::IdTaken, message));
             }
         }
-        let written = written.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok());
+        let written = written.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()).filter(|highest| *highest <= HIGHEST_NUMBER);
         let mut highest = match written {
             Some(highest) => highest,
             None => highest_number(tasks, archive)?,
@@ -207,12 +247,10 @@ impl Board {
         if !sound.iter().any(Sound::has_edges) {
             return Ok(());
         }
-        if !self.seen {
-            self.look()?;
-        }
+        self.look()?;
         let fresh: BTreeSet<&TaskId> = ids.iter().collect();
         for (draft, id) in sound.iter().zip(ids) {
-            for other in draft.task.blocked_by.iter().chain(&draft.task.blocks) {
+            for other in draft.blocked_by.iter().chain(&draft.blocks) {
                 if other == id {
                     return Err(Refusal::board(Rule::SelfEdge, format!("{}: it cannot wait for itself", draft.origin)));
                 }
@@ -223,8 +261,8 @@ impl Board {
         }
         let mut graph: BTreeMap<TaskId, Vec<TaskId>> = self.index.waiting_graph();
         for (draft, id) in sound.iter().zip(ids) {
-            graph.entry(id.clone()).or_default().extend(draft.task.blocked_by.iter().cloned());
-            for dependant in &draft.task.blocks {
+            graph.entry(id.clone()).or_default().extend(draft.blocked_by.iter().cloned());
+            for dependant in &draft.blocks {
                 graph.entry(dependant.clone()).or_default().push(id.clone());
             }
         }
@@ -236,8 +274,8 @@ impl Board {
 
     /// Whether there is a task of that id, on the board or in the archive.
     pub(crate) fn is_known(&self, id: &TaskId) -> bool {
-        let archived = || self.dirs.ours().is_some_and(|ours| ours.archive.stat(&id.file_name()).is_ok_and(|stat| stat.is_some()));
-        self.index.get(id).is_some() || archived()
+        let is_in = |dir: &Dir| dir.stat(&id.file_name()).is_ok_and(|stat| stat.is_some());
+        self.index.get(id).is_some() || is_in(&self.dirs.tasks) || self.dirs.ours().is_some_and(|ours| is_in(&ours.archive))
     }
 }
 
@@ -245,6 +283,10 @@ fn next_number(highest: &mut u64, taken: &BTreeSet<TaskId>) -> Result<TaskId> {
     loop {
         *highest += 1;
         let id = TaskId::new(&highest.to_string())?;
+        if id.number().is_none() {
+            let message = format!("somebody gave a task the number {HIGHEST_NUMBER}, and there is none above it; give the new task an id of its own");
+            return Err(Refusal::board(Rule::IdTaken, message));
+        }
         if !taken.contains(&id) {
             return Ok(id);
         }
@@ -277,23 +319,22 @@ impl LockedBoard<'_> {
     }
 
     /// Puts written tasks on the board under their names.
-    fn publish(&mut self, written: &Kept, names: &[String], texts: &[String], ids: &[TaskId]) -> Result<()> {
+    fn publish(&mut self, written: &Kept, news: &[New<'_>]) -> Result<()> {
         let (dirs, kept) = (Arc::clone(&self.board.dirs), self.kept()?);
         self.names_changed = true;
-        for ((name, text), id) in names.iter().zip(texts).zip(ids) {
-            let named = match disk::rename_new(&written.dir, name, &dirs.tasks, &id.file_name()) {
+        let full = self.board.durability() == Durability::Full;
+        for new in news {
+            let (name, id) = (new.name(), new.id);
+            let named = match disk::rename_new(&written.dir, &name, &dirs.tasks, &id.file_name()) {
                 // Somebody closed the generation in which it was written, and what lay there is gone.
                 Err(e) if is_gone(&e) => {
-                    let file = kept.dir.write_new(name, text.as_bytes(), 0o666)?;
-                    if self.board.durability() == Durability::Full {
-                        disk::sync_file(&file, &kept.dir.join(name))?;
-                    }
-                    disk::rename_new(&kept.dir, name, &dirs.tasks, &id.file_name())?
+                    new.write(&kept, &mut String::new(), full)?;
+                    disk::rename_new(&kept.dir, &name, &dirs.tasks, &id.file_name())?
                 }
                 other => other?,
             };
             if !named {
-                let _ = written.dir.remove(name);
+                let _ = written.dir.remove(&name);
                 return Err(Refusal::of(Rule::IdTaken, id, "somebody put a task of that id there at this moment; add it again"));
             }
             crash::point("add.renamed");

@@ -70,7 +70,7 @@ impl Process {
 
     /// Whether it runs (or ran) under the same kernel as this process: then file locks tell of it.
     pub fn shares_our_kernel(&self) -> bool {
-        self.boot == Process::current().boot
+        self.boot == boot()
     }
 }
 
@@ -81,9 +81,15 @@ impl std::fmt::Display for Process {
 }
 
 fn here(pid: u32, start: u64) -> Process {
-    static BOOT: OnceLock<(String, String, u64)> = OnceLock::new();
-    let (host, boot, ns) = BOOT.get_or_init(|| (host_name(), boot_id(), pid_namespace()));
-    Process { host: host.clone(), pid, start, boot: boot.clone(), ns: *ns }
+    static HOST: OnceLock<(String, u64)> = OnceLock::new();
+    let (host, ns) = HOST.get_or_init(|| (host_name(), pid_namespace()));
+    Process { host: host.clone(), pid, start, boot: boot().to_owned(), ns: *ns }
+}
+
+/// The id of the boot that this process runs in.
+pub fn boot() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(boot_id)
 }
 
 fn host_name() -> String {
@@ -102,7 +108,15 @@ fn boot_id() -> String {
 
 #[cfg(target_os = "linux")]
 fn boot_id_of_the_kernel() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_else(|_| "unknown".into())
+    read_proc("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_else(|_| "unknown".into())
+}
+
+/// Reads one of the kernel's short files in one go: it makes up the text at every reading.
+#[cfg(target_os = "linux")]
+fn read_proc(path: &str) -> std::io::Result<String> {
+    let mut text = Vec::with_capacity(1024);
+    rustix::io::read(std::fs::File::open(path)?, rustix::buffer::spare_capacity(&mut text))?;
+    String::from_utf8(text).map_err(std::io::Error::other)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -137,7 +151,7 @@ fn start_ticks(pid: u32) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 fn seen(pid: u32) -> Seen {
-    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+    match read_proc(&format!("/proc/{pid}/stat")) {
         Ok(stat) => match parse_stat(&stat) {
             Some(('Z' | 'X' | 'x', _)) => Seen::Gone,
             Some((state, start)) => Seen::Runs { start, stopped: matches!(state, 'T' | 't') },

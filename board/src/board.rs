@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::alive::Process;
+use crate::alive;
 use crate::clock;
 use crate::disk::{self, Dir, Stamp};
 use crate::document::{Document, Problem};
@@ -128,7 +128,7 @@ pub struct Board {
     pub(crate) recovered: bool,
     /// Tasks of which a file was read that no longer says what a living teammate holds.
     pub(crate) suspects: BTreeMap<TaskId, (String, String)>,
-    threads: usize,
+    pub(crate) threads: usize,
     buffer: Vec<u8>,
 }
 
@@ -209,7 +209,7 @@ impl Board {
         self.max_lost = max_lost;
     }
 
-    /// Reads with so many threads where there is much to read: for commands that look once. Teammates, of which
+    /// Reads and adds with so many threads where there is much of it: for commands that do one thing. Teammates, of which
     /// there may be a hundred, keep to one.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads;
@@ -382,12 +382,12 @@ impl Board {
             self.index.set_nameless(listed.nameless);
             self.listed = stamp;
         }
-        let read = scan::read_many(&self.dirs.tasks, &changed, self.dirs.coarse, self.threads, digest);
-        let (mut told, mut digests) = (Vec::new(), Vec::with_capacity(read.len()));
+        let read = scan::read_many(&self.dirs.tasks, &mut changed, self.dirs.coarse, self.threads, digest);
         if !self.seen && self.index.is_blank() && self.suspects.is_empty() {
-            return self.fill(changed, read);
+            return self.fill(changed, read, !all);
         }
-        for ((id, _), read) in changed.into_iter().zip(read) {
+        let (mut told, mut digests) = (Vec::new(), Vec::with_capacity(changed.len()));
+        for ((id, _), read) in changed.into_iter().zip(read.into_iter().flatten()) {
             let before = self.index.get(&id);
             let same = match (before, &read) {
                 (Some(before), Some(read)) => before.stamp == read.entry.stamp && before.state == read.entry.state,
@@ -409,16 +409,16 @@ impl Board {
         Ok(Swept { changed: told, digests })
     }
 
-    /// Takes everything in at once: a first look.
-    fn fill<T>(&mut self, ids: Vec<scan::Named>, read: Vec<Option<Read<T>>>) -> Result<Swept<T>> {
-        let (mut entries, mut digests, mut turns) = (Vec::with_capacity(read.len()), Vec::with_capacity(read.len()), Vec::new());
-        for ((id, _), read) in ids.into_iter().zip(read) {
+    /// Takes everything in at once: a first look. `tell`: whether the caller wants to know what there is.
+    fn fill<T>(&mut self, ids: Vec<scan::Named>, read: Vec<Vec<Option<Read<T>>>>, tell: bool) -> Result<Swept<T>> {
+        let (mut entries, mut digests, mut turns) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()), Vec::new());
+        for ((id, _), read) in ids.into_iter().zip(read.into_iter().flatten()) {
             let Some(Read { entry, digest, .. }) = read else { continue };
             turns.extend(held(&entry).map(|(turn, by)| (id.clone(), turn.to_owned(), by.to_owned())));
             digests.extend(digest.map(|digest| (id.clone(), digest)));
             entries.push((id, entry));
         }
-        let told = entries.iter().map(|(id, _)| id.clone()).collect();
+        let told = if tell { entries.iter().map(|(id, _)| id.clone()).collect() } else { Vec::new() };
         self.index.fill(entries);
         turns.iter().for_each(|(id, turn, by)| self.index.begin_turn(id, turn, by));
         self.seen_all()?;
@@ -491,6 +491,7 @@ impl Board {
     ///
     /// Returns whether this process looked.
     pub fn sweep_for_all(&mut self, every: Duration) -> Result<bool> {
+        self.check_format()?;
         let Some(ours) = self.dirs.ours() else { return self.sweep().map(|_| true) };
         let lock = LockFile::open(&ours.dir, "sweep.lock")?;
         let Some(_held) = lock.try_lock(Mode::Exclusive)? else { return Ok(false) };
@@ -551,6 +552,7 @@ impl Board {
 
     /// Takes a teammate's name for this process.
     pub fn enter(&self, name: &Name, runner: &str) -> Result<Presence> {
+        self.check_format()?;
         Presence::enter(&self.dirs.make_ours()?.teammates, name, runner, clock::now())
     }
 
@@ -566,6 +568,7 @@ impl Board {
 
     /// The directory in which children record their process groups.
     pub fn groups(&self) -> Result<&Dir> {
+        self.check_format()?;
         Ok(&self.dirs.make_ours()?.groups)
     }
 
@@ -575,7 +578,7 @@ impl Board {
         let file = groups.open_record(&file_name, 0o600)?;
         let path = groups.join(&file_name);
         disk::truncate(&file, &path, 0)?;
-        disk::write_at(&file, &path, format!("boot {}\n", Process::current().boot).as_bytes(), 0)?;
+        disk::write_at(&file, &path, format!("boot {}\n", alive::boot()).as_bytes(), 0)?;
         groups.open_append(&file_name, 0o600)
     }
 

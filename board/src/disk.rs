@@ -304,6 +304,9 @@ impl Dir {
     }
 }
 
+/// From this many files on one sync of the filesystem costs less than one a file.
+pub const MANY_FILES: usize = 16;
+
 /// Room for what most files have, in bytes.
 const MOST_FILES: usize = 16 << 10;
 

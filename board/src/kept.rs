@@ -11,8 +11,11 @@
 //!
 //! The first writer of another boot finds the generations of the boot that was cut off. A task whose file is
 //! torn or empty then gets its newest whole version from them. A torn file of *this* boot is a person's
-//! unfinished edit and stays as it is. Versions that were synced before they were exchanged
-//! ([`Kept::prepared`]) can never have been torn, so that what lies under such a name afterwards is not needed.
+//! unfinished edit and stays as it is.
+//!
+//! On a board that is `full` the version that was put in a task's place is synced after the exchange, and then the
+//! directory, both without the lock and before success is reported ([`Unlocked::settle`](crate::locked::Unlocked::settle)):
+//! so what was reported needs no kept version any more.
 //!
 //! A crash of the program costs nothing: the kernel has what was written.
 
@@ -69,7 +72,8 @@ impl Kept {
         }
     }
 
-    /// The name for a version that is synced before it is exchanged, or that nothing displaces.
+    /// The name for a version under which nothing comes to lie that a torn task may be given back: a new task's, which
+    /// displaces nothing, or one on the way to what an edit and a change make together.
     pub(crate) fn prepared(turn: &str, id: &TaskId) -> String {
         format!("prepared.{turn}.{id}")
     }
@@ -86,6 +90,11 @@ pub(crate) fn close(upto: u64) -> Closed {
 }
 
 impl Closed {
+    /// The last one that is closed.
+    pub(crate) fn upto(&self) -> u64 {
+        self.upto
+    }
+
     /// Syncs the filesystem and removes what is on disk thereby. Outside the lock.
     pub(crate) fn settle(self, kept: &Dir) -> Result<()> {
         kept.sync_filesystem()?;

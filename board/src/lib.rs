@@ -45,6 +45,7 @@ pub mod place;
 pub mod presence;
 pub mod ready;
 mod scan;
+mod side_by_side;
 pub mod task;
 pub mod task_id;
 pub mod transition;

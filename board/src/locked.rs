@@ -1,12 +1,13 @@
 //! The locked board: the only writer of tasks. Every write re-reads its file under the lock first.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::alive::Process;
+use crate::alive::{self, Process};
 use crate::board::{Board, Dirs, Durability};
 use crate::clock;
 use crate::crash;
@@ -29,6 +30,8 @@ use crate::turn;
 pub struct LockedBoard<'b> {
     pub(crate) board: &'b mut Board,
     lines: Vec<u8>,
+    /// Versions that are in their place and that success depends on.
+    unsynced: Vec<(File, PathBuf)>,
     /// A name in `.tasks/` that success depends on has changed.
     pub(crate) names_changed: bool,
     /// Generations of another boot were needed and are no longer.
@@ -41,6 +44,7 @@ pub struct LockedBoard<'b> {
 #[must_use = "a success may be reported only after `settle`"]
 pub struct Unlocked {
     dirs: Arc<Dirs>,
+    unsynced: Vec<(File, PathBuf)>,
     sync_names: bool,
     closed: Option<Closed>,
 }
@@ -67,26 +71,6 @@ pub struct Claimed {
     pub attempt: usize,
 }
 
-/// A task's end that is written and on disk already, to be exchanged under the lock.
-#[derive(Debug)]
-pub struct Prepared {
-    kept: Arc<Kept>,
-    name: String,
-    file: File,
-    text: String,
-    base: Vec<u8>,
-    status: Status,
-}
-
-/// Prepares ends outside the lock, for boards that are `full`. Cheap to clone into another thread.
-#[derive(Debug, Clone)]
-pub struct Preparer {
-    dirs: Arc<Dirs>,
-    kept: Option<Arc<Kept>>,
-    max_lost: usize,
-    full: bool,
-}
-
 /// What was read of a task under the lock.
 struct Found {
     bytes: Vec<u8>,
@@ -94,64 +78,44 @@ struct Found {
     task: Task,
 }
 
-impl Board {
-    /// What prepares ends for this board now.
-    pub fn preparer(&self) -> Preparer {
-        Preparer { dirs: Arc::clone(&self.dirs), kept: self.kept.clone(), max_lost: self.max_lost, full: self.durability == Durability::Full }
-    }
-}
-
-impl Preparer {
-    /// Whether anything is to be prepared: only boards that are `full` put ends on disk before they are reported.
-    pub fn prepares(&self) -> bool {
-        self.full && self.kept.is_some()
-    }
-
-    /// Writes and syncs a task's end, so that the lock need not be held for it. `None`: nothing could be prepared,
-    /// and the lock's holder does it all.
-    pub fn prepare(&self, id: &TaskId, by: &By<'_>, ending: &Ending) -> Option<Prepared> {
-        let kept = self.kept.as_ref().filter(|_| self.full)?;
-        let mut base = Vec::new();
-        self.dirs.tasks.read_into(&id.file_name(), &mut base).ok()?;
-        let at = Moment { now: clock::now(), boot: &Process::current().boot, max_lost: self.max_lost };
-        let (text, status) = {
-            let mut document = Document::parse(&base).ok()?;
-            let task = Task::read(id, &document).ok()?;
-            let status = transition::end(&mut document, &task, by, ending, at).ok()?;
-            (document.pretty(), status)
-        };
-        let name = Kept::prepared(&turn::fresh(), id);
-        let file = kept.dir.write_new(&name, text.as_bytes(), 0o666).ok()?;
-        disk::sync_file(&file, &kept.dir.join(&name)).ok()?;
-        Some(Prepared { kept: Arc::clone(kept), name, file, text, base, status })
-    }
-}
-
 impl Unlocked {
     /// Puts on disk what must be there before success is reported. Outside the lock.
     pub fn settle(self) -> Result<()> {
-        if self.sync_names {
-            self.dirs.tasks.sync()?;
+        Unlocked::settle_all(vec![self])
+    }
+
+    /// The same for several changes of one board: together they cost little more than one of them does.
+    pub fn settle_all(all: Vec<Unlocked>) -> Result<()> {
+        let Some(dirs) = all.first().map(|first| Arc::clone(&first.dirs)) else { return Ok(()) };
+        let unsynced = || all.iter().flat_map(|one| &one.unsynced);
+        if unsynced().count() >= disk::MANY_FILES {
+            dirs.tasks.sync_filesystem()?;
+        } else {
+            unsynced().try_for_each(|(file, path)| disk::sync_file(file, path))?;
+            if all.iter().any(|one| one.sync_names) {
+                dirs.tasks.sync()?;
+            }
         }
-        if let (Some(closed), Some(ours)) = (self.closed, self.dirs.ours()) {
-            closed.settle(&ours.kept)?;
+        let closed = all.into_iter().filter_map(|one| one.closed).max_by_key(Closed::upto);
+        match (closed, dirs.ours()) {
+            (Some(closed), Some(ours)) => closed.settle(&ours.kept),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether there is anything to wait for.
     pub fn is_settled(&self) -> bool {
-        !self.sync_names && self.closed.is_none()
+        self.unsynced.is_empty() && !self.sync_names && self.closed.is_none()
     }
 }
 
 impl<'b> LockedBoard<'b> {
     pub(crate) fn lock(board: &'b mut Board, patience: Duration) -> Result<Self> {
         let dirs = Arc::clone(&board.dirs);
-        let ours = dirs.make_ours()?;
         if board.lock.is_none() {
             board.check_format()?;
         }
+        let ours = dirs.make_ours()?;
         let held = loop {
             let lock = match &board.lock {
                 Some(lock) => Arc::clone(lock),
@@ -166,7 +130,7 @@ impl<'b> LockedBoard<'b> {
             }
             board.lock = None;
         };
-        let boot = &Process::current().boot;
+        let boot = alive::boot();
         let known = board.journal.is_some();
         let usable = match &mut board.journal {
             Some(journal) => journal.began_in(boot) && journal.stands(&ours.dir)? && journal.be_writable(&ours.dir)?,
@@ -182,7 +146,7 @@ impl<'b> LockedBoard<'b> {
             board.seen = false;
         }
         board.follow_journal(true)?;
-        let mut locked = LockedBoard { board, lines: Vec::new(), names_changed: false, recovered: false, _held: held };
+        let mut locked = LockedBoard { board, lines: Vec::new(), unsynced: Vec::new(), names_changed: false, recovered: false, _held: held };
         locked.open_generation()?;
         locked.recover()?;
         crash::point("claim.locked");
@@ -210,14 +174,15 @@ impl<'b> LockedBoard<'b> {
         self.flush()?;
         let closed = self.close_generation(self.recovered)?;
         let sync_names = self.names_changed && self.board.durability == Durability::Full;
-        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), sync_names, closed })
+        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), unsynced: std::mem::take(&mut self.unsynced), sync_names, closed })
     }
 
     /// The same at a process's end: closes the generation whatever its age.
     pub fn unlock_for_good(mut self) -> Result<Unlocked> {
         self.flush()?;
         let closed = self.close_generation(true)?;
-        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), sync_names: self.names_changed, closed })
+        let unsynced = std::mem::take(&mut self.unsynced);
+        Ok(Unlocked { dirs: Arc::clone(&self.board.dirs), unsynced, sync_names: self.names_changed, closed })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -233,7 +198,7 @@ impl<'b> LockedBoard<'b> {
 
     fn open_generation(&mut self) -> Result<()> {
         let dirs = Arc::clone(&self.board.dirs);
-        let (ours, boot) = (dirs.make_ours()?, &Process::current().boot);
+        let (ours, boot) = (dirs.make_ours()?, alive::boot());
         let Some(journal) = &mut self.board.journal else { return Ok(()) };
         if journal.header.kept == 0 {
             journal.set_kept(kept::highest(&ours.kept)? + 1, clock::now())?;
@@ -249,7 +214,7 @@ impl<'b> LockedBoard<'b> {
         let dirs = Arc::clone(&self.board.dirs);
         let (ours, now) = (dirs.make_ours()?, clock::now());
         let Some(journal) = &mut self.board.journal else { return Ok(None) };
-        let age = now.as_second() - journal.header.kept_since;
+        let age = now.as_second().saturating_sub(journal.header.kept_since);
         // A clock that was put back must not keep a generation for ever.
         if !at_the_end && (0..kept::GENERATION_SECONDS).contains(&age) {
             return Ok(None);
@@ -260,7 +225,7 @@ impl<'b> LockedBoard<'b> {
             journal.set_kept(number, now)?;
             return Ok(None);
         }
-        self.board.kept = Some(Arc::new(Kept::open(&ours.kept, number + 1, &Process::current().boot)?));
+        self.board.kept = Some(Arc::new(Kept::open(&ours.kept, number + 1, alive::boot())?));
         journal.set_kept(number + 1, now)?;
         Ok(Some(kept::close(number)))
     }
@@ -272,7 +237,7 @@ impl<'b> LockedBoard<'b> {
         }
         let dirs = Arc::clone(&self.board.dirs);
         let ours = dirs.make_ours()?;
-        let generations = kept::of_other_boots(&ours.kept, &Process::current().boot)?;
+        let generations = kept::of_other_boots(&ours.kept, alive::boot())?;
         if let (false, Some(kept)) = (generations.is_empty(), self.board.kept.clone()) {
             for survivor in kept::survivors(&generations, &dirs.tasks)? {
                 kept::put_back(&survivor, &kept, &ours.archive, &dirs.tasks)?;
@@ -303,50 +268,44 @@ impl<'b> LockedBoard<'b> {
     /// Replaces a task's file by what `change` makes of it: written beside, exchanged, and the displaced version
     /// looked at. Where that is not the one that was read, a person's edit came between: it wins, and the change is
     /// made anew on it.
-    fn replace(
-        &mut self,
-        id: &TaskId,
-        found: &Found,
-        prepared: Option<Prepared>,
-        durable: bool,
-        change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>,
-    ) -> Result<Stamp> {
+    ///
+    /// `durable`: what stands there then is put on disk before success is reported, without the lock ([`Unlocked::settle`]).
+    /// A power cut before that may leave it torn, which the displaced version heals (see the module `kept`).
+    fn replace(&mut self, id: &TaskId, found: &Found, durable: bool, change: &dyn Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<Stamp> {
         let dirs = Arc::clone(&self.board.dirs);
         let kept = self.kept()?;
-        // What was prepared in a generation that somebody closed meanwhile may be gone with it.
-        let (from, name, file, text) = match prepared.filter(|prepared| prepared.base == found.bytes && prepared.kept.number == kept.number) {
-            Some(prepared) => (prepared.kept, prepared.name, prepared.file, prepared.text),
-            None => {
-                let mut document = parse(id, &found.bytes)?;
-                change(&mut document, &found.task)?;
-                let text = document.pretty();
-                let (name, file) = kept.write(self.position(), id, text.as_bytes())?;
-                if durable {
-                    disk::sync_file(&file, &kept.dir.join(&name))?;
-                }
-                (kept.clone(), name, file, text)
-            }
-        };
+        let mut document = parse(id, &found.bytes)?;
+        change(&mut document, &found.task)?;
+        let text = document.pretty();
+        let (name, file) = kept.write(self.position(), id, text.as_bytes())?;
         crash::point("replace.written");
-        exchange(&from, &name, &dirs, id).inspect_err(|_| drop(from.dir.remove(&name)))?;
+        exchange(&kept, &name, &dirs, id).inspect_err(|_| drop(kept.dir.remove(&name)))?;
         crash::point("replace.exchanged");
         // Of our own version, by its descriptor: under its name there may be somebody else's by now.
         let ours = disk::stamp(&file, dirs.tasks.path())?;
-        let done = match displaced(&from, &name, &found.bytes, Some(found.stamp), dirs.coarse) {
-            Ok(None) => return Ok(ours),
+        let done = match displaced(&kept, &name, &found.bytes, Some(found.stamp), dirs.coarse) {
+            Ok(None) => Ok((ours, file)),
             Ok(Some(theirs)) => match changed(id, &theirs, change) {
-                Ok(next) => self.put(id, (from, name), text, next, durable),
+                Ok(next) => self.put(id, (kept, name), text, next),
                 // No task, or one that the change is not for.
-                Err(e) => self.give_back(id, (from, name), text, &theirs).and(Err(e)),
+                Err(e) => self.give_back(id, (kept, name), text, &theirs).and(Err(e)),
             },
             // A link, or a file that must not be read.
-            Err(e) => exchange(&from, &name, &dirs, id).and(Err(e)),
+            Err(e) => exchange(&kept, &name, &dirs, id).and(Err(e)),
         };
-        if done.is_err() {
-            self.board.read_again(id);
-            self.tell_changed(id);
+        match done {
+            Ok((stamp, file)) => {
+                if durable {
+                    self.unsynced.push((file, dirs.tasks.join(&id.file_name())));
+                }
+                Ok(stamp)
+            }
+            Err(e) => {
+                self.board.read_again(id);
+                self.tell_changed(id);
+                Err(e)
+            }
         }
-        done
     }
 
     /// Puts an edit back that our `own` version has displaced.
@@ -358,26 +317,20 @@ impl<'b> LockedBoard<'b> {
             Some(newer) => {
                 let next = merged(id, theirs, own.as_bytes(), &newer)?;
                 let given_back = String::from_utf8_lossy(theirs).into_owned();
-                self.put(id, edit, given_back, next, false).map(drop)
+                self.put(id, edit, given_back, next).map(drop)
             }
         }
     }
 
     /// Puts `next` in the place of our `own` version; the edit that `own` has displaced lies `beside`. What is edited
     /// meanwhile is taken over from one version to the next, until nothing but our own last one is displaced.
-    fn put(&mut self, id: &TaskId, beside: (Arc<Kept>, String), own: String, next: String, durable: bool) -> Result<Stamp> {
+    fn put(&mut self, id: &TaskId, beside: (Arc<Kept>, String), own: String, next: String) -> Result<(Stamp, File)> {
         let dirs = Arc::clone(&self.board.dirs);
         let kept = self.kept()?;
         let (mut beside, mut own, mut next) = (beside, own, next);
         for _ in 0..EDITS {
             let name = Kept::prepared(&turn::fresh(), id);
-            let written = kept.dir.write_new(&name, next.as_bytes(), 0o666).and_then(|file| {
-                if durable {
-                    disk::sync_file(&file, &kept.dir.join(&name))?;
-                }
-                Ok(file)
-            });
-            let file = match written {
+            let file = match kept.dir.write_new(&name, next.as_bytes(), 0o666) {
                 Ok(file) => file,
                 // No room for both: the edit stands.
                 Err(e) => return exchange(&beside.0, &beside.1, &dirs, id).and(Err(e)),
@@ -385,7 +338,7 @@ impl<'b> LockedBoard<'b> {
             exchange(&kept, &name, &dirs, id)?;
             let newer = displaced(&kept, &name, own.as_bytes(), None, dirs.coarse);
             let merged = match newer.and_then(|newer| newer.map(|newer| merged(id, next.as_bytes(), own.as_bytes(), &newer)).transpose()) {
-                Ok(None) => return disk::stamp(&file, dirs.tasks.path()),
+                Ok(None) => return Ok((disk::stamp(&file, dirs.tasks.path())?, file)),
                 Ok(Some(merged)) => merged,
                 // What somebody put there last is no task: it stands.
                 Err(e) => return exchange(&kept, &name, &dirs, id).and(Err(e)),
@@ -423,12 +376,12 @@ impl<'b> LockedBoard<'b> {
 
     /// Tells of a task that has just appeared.
     pub(crate) fn tell_new(&mut self, id: &TaskId) {
-        let stamp = self.board.dirs.tasks.stat(&id.file_name()).ok().flatten().map(|(_, stamp)| stamp);
-        self.tell(id, Op::Changed, None, None, stamp);
+        // Nobody has read it, so nobody needs its stamp to see that he need not.
+        self.tell(id, Op::Changed, None, None, None);
     }
 
     pub(crate) fn moment(&self) -> Moment<'static> {
-        Moment { now: clock::now(), boot: &Process::current().boot, max_lost: self.board.max_lost }
+        Moment { now: clock::now(), boot: alive::boot(), max_lost: self.board.max_lost }
     }
 
     /// A change of one task that begins or ends no turn.
@@ -437,7 +390,7 @@ impl<'b> LockedBoard<'b> {
         let before = found.task.claim.as_ref().map(|claim| claim.turn.clone());
         self.names_changed = true;
         let durable = self.is_full();
-        self.replace(id, &found, None, durable, change)?;
+        self.replace(id, &found, durable, change)?;
         self.board.read_again(id);
         let stamp = self.board.index.get(id).map(|entry| entry.stamp);
         let still = self.board.index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).map(|(turn, _)| turn.to_owned());
@@ -486,7 +439,7 @@ impl<'b> LockedBoard<'b> {
                 transition::restore(document, task, &claim, clock::now());
                 Ok(())
             };
-            match self.replace(&id, &Found { bytes, stamp, task }, None, false, &restore) {
+            match self.replace(&id, &Found { bytes, stamp, task }, false, &restore) {
                 Ok(stamp) => {
                     self.board.read_again(&id);
                     self.tell(&id, Op::Changed, None, None, Some(stamp));
@@ -507,7 +460,7 @@ impl<'b> LockedBoard<'b> {
         let ending = Ending::because(Outcome::Released, "an old version of its file was saved after this turn had ended");
         let at = self.moment();
         let end = |document: &mut Document<'_>, task: &Task| transition::end(document, task, &By::Cleaner { turn }, &ending, at).map(drop);
-        match self.replace(id, &found, None, false, &end) {
+        match self.replace(id, &found, false, &end) {
             Ok(stamp) => {
                 self.board.read_again(id);
                 self.tell(id, Op::End, Some(turn), None, Some(stamp));
@@ -532,7 +485,7 @@ impl<'b> LockedBoard<'b> {
                 Ok(())
             };
             let Ok((bytes, stamp, task)) = self.board.read_with_stamp(&id) else { continue };
-            if let Ok(stamp) = self.replace(&id, &Found { bytes, stamp, task }, None, false, &set) {
+            if let Ok(stamp) = self.replace(&id, &Found { bytes, stamp, task }, false, &set) {
                 self.board.read_again(&id);
                 self.tell(&id, Op::Changed, None, None, Some(stamp));
             }
@@ -597,7 +550,8 @@ impl<'b> LockedBoard<'b> {
         }
         crash::point("claim.presence");
         let take = |document: &mut Document<'_>, task: &Task| transition::claim(document, task, &claim, now);
-        let stamp = match self.replace(id, &found, None, false, &take) {
+        // Somebody who saw the presence may have put the claim there: then it stands.
+        let stamp = match self.replace(id, &found, false, &take).or_else(|e| self.claimed_by(id, &turn).ok_or(e)) {
             Ok(stamp) => stamp,
             Err(e) => {
                 // A living teammate must not go on naming a turn that never began.
@@ -612,6 +566,13 @@ impl<'b> LockedBoard<'b> {
         Ok(Claimed { attempt: found.task.next_attempt(), task: found.task, turn })
     }
 
+    /// The stamp of a task's file, where it says that this turn holds it.
+    fn claimed_by(&self, id: &TaskId, turn: &str) -> Option<Stamp> {
+        let (_, stamp, task) = self.board.read_with_stamp(id).ok()?;
+        let held = task.status == Status::InProgress && task.claim.is_some_and(|claim| claim.turn == turn);
+        held.then_some(stamp)
+    }
+
     /// Whether a parked task's time has come, for its owner.
     fn due_for(&self, id: &TaskId, claimant: &Claimant) -> bool {
         let facts = self.board.index.get(id).and_then(Entry::facts);
@@ -620,7 +581,7 @@ impl<'b> LockedBoard<'b> {
 
     /// Ends the turn on a task and returns the status that the task has then. Dependants of a completed task are
     /// freed in the same step.
-    pub fn end(&mut self, id: &TaskId, by: &By<'_>, ending: &Ending, prepared: Option<Prepared>) -> Result<Status> {
+    pub fn end(&mut self, id: &TaskId, by: &By<'_>, ending: &Ending) -> Result<Status> {
         self.see()?;
         let found = self.find(id)?;
         let blockers = self.board.index.blockers(id);
@@ -631,17 +592,11 @@ impl<'b> LockedBoard<'b> {
         let at = self.moment();
         let turn = found.task.claim.as_ref().map(|claim| claim.turn.clone());
         let end = |document: &mut Document<'_>, task: &Task| transition::end(document, task, by, ending, at).map(drop);
-        let status = match &prepared {
-            Some(prepared) if prepared.base == found.bytes => prepared.status.clone(),
-            _ => {
-                let mut document = parse(id, &found.bytes)?;
-                transition::end(&mut document, &found.task, by, ending, at)?
-            }
-        };
+        let status = transition::end(&mut parse(id, &found.bytes)?, &found.task, by, ending, at)?;
         self.names_changed = true;
         crash::point("end.written");
         let durable = self.is_full();
-        let stamp = self.replace(id, &found, prepared, durable, &end)?;
+        let stamp = self.replace(id, &found, durable, &end)?;
         crash::point("end.exchanged");
         turn.iter().for_each(|turn| self.board.index.turn_is_over(turn));
         self.board.index.end_turn(id);

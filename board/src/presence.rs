@@ -133,7 +133,8 @@ impl Presence {
         self.record.holds.push(Hold { task: task.clone(), turn: turn.to_owned() });
         self.record.status = Activity::Working;
         self.record.since = now;
-        self.write()
+        // What could not be named did not begin.
+        self.write().inspect_err(|_| self.record.holds.truncate(self.record.holds.len() - 1))
     }
 
     /// Forgets a turn that has ended (or never began).

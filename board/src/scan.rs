@@ -8,6 +8,7 @@ use crate::document::{Document, Problem};
 use crate::error::Result;
 use crate::facts::Facts;
 use crate::index::{Entry, Index, State};
+use crate::side_by_side::in_shares;
 use crate::task::Task;
 use crate::task_id::TaskId;
 
@@ -17,9 +18,6 @@ const SETTLING_NANOS: i128 = 2_000_000_000;
 const CLOCK_GRAIN_NANOS: i128 = 20_000_000;
 /// The same on filesystems with coarse time stamps.
 const COARSE_GRAIN_NANOS: i128 = 2_000_000_000;
-/// From this many files on they are read side by side.
-const MANY: usize = 256;
-
 /// How long after a file's last change another one may leave the same stamp, in nanoseconds.
 pub(crate) fn grain(coarse: bool) -> i128 {
     if coarse { COARSE_GRAIN_NANOS } else { CLOCK_GRAIN_NANOS }
@@ -169,30 +167,17 @@ fn is_settling(stamp: Stamp, now: i128) -> bool {
     (0..SETTLING_NANOS).contains(&(now - i128::from(stamp.mtime)))
 }
 
-/// Reads many files, side by side where that pays. The order of the answers is that of the ids.
+/// Reads many files, side by side where that pays. The answers come in shares (for who reads a hundred thousand does not
+/// want to copy them into one list); their order is that of the ids.
 pub(crate) fn read_many<T: Send>(
     tasks: &Dir,
-    ids: &[Named],
+    ids: &mut [Named],
     coarse: bool,
     threads: usize,
     digest: &(impl Fn(&mut Document<'_>, &Task) -> T + Sync),
-) -> Vec<Option<Read<T>>> {
-    let one = |ids: &[Named]| {
+) -> Vec<Vec<Option<Read<T>>>> {
+    in_shares(ids, threads, |ids| {
         let mut bytes = Vec::new();
-        ids.iter().map(|(id, how)| read_with(tasks, id, *how, coarse, &mut bytes, digest)).collect::<Vec<_>>()
-    };
-    if ids.len() < MANY || threads < 2 {
-        return one(ids);
-    }
-    let share = ids.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let one = &one;
-        let workers: Vec<_> = ids.chunks(share).skip(1).map(|chunk| (chunk, scope.spawn(move || one(chunk)))).collect();
-        let mut all = one(&ids[..share]);
-        for (chunk, worker) in workers {
-            // A reader that panicked leaves its share to this thread.
-            all.extend(worker.join().unwrap_or_else(|_| one(chunk)));
-        }
-        all
+        ids.iter().map(|(id, how)| read_with(tasks, id, *how, coarse, &mut bytes, digest)).collect()
     })
 }

@@ -444,13 +444,18 @@ fn moment(value: &str) -> Result<(), String> {
     }
 }
 
-/// `"2026-01-02T03:04:05.123Z"`, on a day that every month has.
+/// `"2026-01-02T03:04:05.123Z"`, on a day that its month has in every year.
 fn is_usual_moment(value: &[u8]) -> bool {
     const SHAPE: &[u8; 26] = b"\"0000-00-00T00:00:00.000Z\"";
     let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
     let number = |at: usize| (value[at] - b'0') * 10 + (value[at + 1] - b'0');
     let in_shape = value.len() == SHAPE.len() && value.iter().zip(SHAPE).all(fits);
-    in_shape && (1..=12).contains(&number(6)) && (1..=28).contains(&number(9)) && number(12) < 24 && number(15) < 60 && number(18) < 60
+    let longest = |month: u8| match month {
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    in_shape && (1..=12).contains(&number(6)) && (1..=longest(number(6))).contains(&number(9)) && number(12) < 24 && number(15) < 60 && number(18) < 60
 }
 
 fn own_id(value: &str) -> Result<String, String> {
@@ -459,7 +464,8 @@ fn own_id(value: &str) -> Result<String, String> {
 }
 
 fn command(value: &str) -> Result<Command, String> {
-    let command: Command = typed(value).map_err(|_| "it must be a string (for sh -c) or a list of strings".to_owned())?;
+    let command = if value.starts_with('"') { typed(value).map(Command::Shell) } else { typed(value).map(Command::Exec) };
+    let command = command.map_err(|_: String| "it must be a string (for sh -c) or a list of strings".to_owned())?;
     let (empty, nul) = match &command {
         Command::Shell(line) => (line.trim().is_empty(), line.contains('\0')),
         Command::Exec(argv) => (argv.first().is_none_or(String::is_empty), argv.iter().any(|arg| arg.contains('\0'))),
@@ -529,14 +535,20 @@ mod tests {
     #[test]
     fn what_is_taken_for_a_moment_at_once_is_one() {
         let said = |text: &str| (is_usual_moment(text.as_bytes()), typed::<Timestamp>(text).is_ok());
-        for text in ["2026-01-02T03:04:05.123Z", "9999-12-28T23:59:59.999Z", "0000-01-01T00:00:00.000Z"] {
+        for text in ["2026-01-02T03:04:05.123Z", "2026-01-31T03:04:05.123Z", "9999-12-28T23:59:59.999Z", "0000-01-01T00:00:00.000Z"] {
             assert_eq!(said(&format!("\"{text}\"")), (true, true), "{text}");
         }
-        for text in ["2026-13-02T03:04:05.123Z", "2026-00-02T03:04:05.123Z", "2026-01-00T03:04:05.123Z", "2026-01-02T24:04:05.123Z", "2026-01-02T03:60:05.123Z"]
-        {
+        for text in [
+            "2026-13-02T03:04:05.123Z",
+            "2026-00-02T03:04:05.123Z",
+            "2026-01-00T03:04:05.123Z",
+            "2026-04-31T03:04:05.123Z",
+            "2026-01-02T24:04:05.123Z",
+            "2026-01-02T03:60:05.123Z",
+        ] {
             assert_eq!(said(&format!("\"{text}\"")), (false, false), "{text}");
         }
-        for text in ["2026-01-31T03:04:05.123Z", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123+01:00"] {
+        for text in ["2024-02-29T03:04:05.123Z", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.123+01:00"] {
             assert_eq!(said(&format!("\"{text}\"")), (false, true), "{text}");
         }
         assert!(!is_usual_moment(b"\"2026-01-02 03:04:05.123Z\"") && !is_usual_moment(b""));

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use crate::name::{NameError, check};
 
+/// The highest number that is given out: what every reader of JSON takes for an integer.
+pub(crate) const HIGHEST_NUMBER: u64 = (1 << 53) - 1;
+
 /// An id, ordered naturally: `2` before `10`, `a2` before `a10`. Cloning is cheap.
 ///
 /// In documents an id may be a string or an integer; `7` and `"7"` are the same id, `"07"` is another.
@@ -22,7 +25,8 @@ impl TaskId {
     pub fn new(text: &str) -> Result<Self, NameError> {
         check("task id", text, 200)?;
         let plain = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
-        Ok(TaskId { number: plain.then(|| text.parse().ok()).flatten(), text: text.into() })
+        let number = plain.then(|| text.parse().ok()).flatten().filter(|number: &NonZeroU64| number.get() <= HIGHEST_NUMBER);
+        Ok(TaskId { number, text: text.into() })
     }
 
     /// The id as text.

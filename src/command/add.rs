@@ -67,7 +67,7 @@ pub(crate) struct Add {
 
 impl Add {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut board = context.board()?;
+        let mut board = context.board_on_every_core()?;
         let drafts = self.drafts()?;
         if drafts.is_empty() {
             context.say("nothing was added: there was no line on stdin (--literal adds one task with {} as it is)");

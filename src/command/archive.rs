@@ -39,7 +39,7 @@ pub(crate) struct Archive {
 
 impl Archive {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut board = context.board_to_survey()?;
+        let mut board = context.board_on_every_core()?;
         let ids = if self.ids.is_empty() {
             let before = self.older_than.map(|age| clock::now().checked_sub(age).map_err(|e| Failure::Usage(format!("--older-than: {e}"))));
             let before = before.transpose()?;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 
@@ -41,7 +41,7 @@ impl Completions {
         };
         // It writes without a word about failures: into memory first.
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Cli::definition(), "crew", &mut script);
+        clap_complete::generate(shell, &mut cli::definition(), "crew", &mut script);
         let mut out = context.out();
         out.write_all(&script)?;
         out.flush()?;

@@ -29,7 +29,7 @@ impl Doctor {
         if let Some(tried) = health::lock_trial::as_the_other() {
             return tried;
         }
-        let mut board = context.board_to_survey()?;
+        let mut board = context.board_on_every_core()?;
         if self.fix {
             board.check_format()?;
         }

@@ -70,7 +70,7 @@ pub(super) fn end(context: &Context, id: &TaskId, by: &By<'_>, ending: &Ending) 
         return Err(Failure::Refused { rule: no.rule.name(), message: format!("task {id}: {}", no.why) });
     }
     let mut locked = board.lock(PATIENCE)?;
-    let status = locked.end(id, by, ending, None)?;
+    let status = locked.end(id, by, ending)?;
     locked.unlock()?.settle()?;
     match context.json {
         true => context.print(serde_json::json!({ "id": document::id(id), "status": status }))?,

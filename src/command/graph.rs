@@ -29,7 +29,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut board = context.board_to_survey()?;
+        let mut board = context.board_on_every_core()?;
         let tasks = board.survey(|_, task| {
             let waits_for = task.edges().cloned().collect();
             let node = Node { subject: task.subject.chars().take(200).collect(), status: task.status.as_str().to_owned(), waits_for };

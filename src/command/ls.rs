@@ -1,6 +1,5 @@
 //! `crew ls`.
 
-use std::borrow::Cow;
 use std::io::Write as _;
 use std::iter::Peekable;
 
@@ -11,7 +10,7 @@ use board::task_id::TaskId;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::output::write_pieces;
+use crate::output::{Pages, write_pieces};
 use crate::terminal;
 use crate::view::{document, list};
 
@@ -45,7 +44,7 @@ pub(crate) struct Ls {
 
 impl Ls {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut board = context.board_to_survey()?;
+        let mut board = context.board_on_every_core()?;
         match context.json {
             true => self.print_objects(&mut board)?,
             false => self.print_table(context, &mut board)?,
@@ -56,17 +55,14 @@ impl Ls {
     }
 
     fn print_objects(&self, board: &mut Board) -> Result<(), Failure> {
-        let tasks = board.survey(|document, task| self.keeps(task).then(|| document::open(document, task)))?;
-        let lines: Vec<(String, Cow<'static, str>)> = self
-            .entries(board, tasks)
-            .map(|entry| match entry {
-                Entry::Task(_, line, ready) => (line, document::end(&ready)),
-                Entry::NoTask(file, key, problem) => (document::no_task(&file, key, problem), "\n".into()),
-            })
-            .collect();
-        write_pieces(lines.iter().flat_map(|(line, end)| [line.as_bytes(), end.as_bytes()]))?;
-        std::mem::forget(lines);
-        Ok(())
+        let pages = Pages::default();
+        let tasks = board.survey(|document, task| self.keeps(task).then(|| pages.put(&document::open(document, task))))?;
+        let pages = pages.into_texts();
+        let lines = self.entries(board, tasks).flat_map(|entry| match entry {
+            Entry::Task(_, line, ready) => [pages[line.page][line.range].into(), document::end(&ready)],
+            Entry::NoTask(file, key, problem) => [document::no_task(&file, key, problem).into(), "\n".into()],
+        });
+        Ok(write_pieces(lines)?)
     }
 
     fn print_table(&self, context: &Context, board: &mut Board) -> Result<(), Failure> {

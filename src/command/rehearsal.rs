@@ -1,7 +1,7 @@
 //! What would be refused is refused before anything is locked or made.
 
 use board::Board;
-use board::alive::Process;
+use board::alive;
 use board::clock;
 use board::document::Document;
 use board::error::{Error, Result};
@@ -20,7 +20,7 @@ pub(super) fn rehearse(board: &Board, ids: &[TaskId], change: impl Fn(&mut Docum
 
 /// The present moment, as transitions want it.
 pub(super) fn moment() -> Moment<'static> {
-    Moment { now: clock::now(), boot: &Process::current().boot, max_lost: MAX_LOST }
+    Moment { now: clock::now(), boot: alive::boot(), max_lost: MAX_LOST }
 }
 
 /// Each id once, in the order given.

@@ -71,7 +71,7 @@ impl Wait {
             let _within = runtime.enter();
             interrupt::told().map_err(start)?
         };
-        let mut board = context.board_to_survey()?;
+        let mut board = context.board_on_every_core()?;
         runtime.block_on(async {
             tokio::select! {
                 () = told => Ok(Exit::INTERRUPTED),

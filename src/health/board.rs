@@ -1,6 +1,6 @@
 //! What is wrong with the tasks of a board. Only looks.
 
-use board::alive::Process;
+use board::alive::{self, Process};
 use board::board::Stale;
 use board::document::Problem;
 use board::facts::{Facts, Phase};
@@ -113,7 +113,7 @@ fn claims(board: &mut Board, found: &mut Vec<Finding>) -> Result<()> {
 
 /// Process groups of dead teammates that still run.
 fn leftovers(board: &Board, found: &mut Vec<Finding>) -> Result<()> {
-    let boot = &Process::current().boot;
+    let boot = alive::boot();
     for Seen { name, living, .. } in board.teammates()? {
         let Some(record) = board.groups_of(&name).filter(|_| !living) else { continue };
         for group in group_record::parse(&record, boot) {

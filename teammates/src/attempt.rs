@@ -201,7 +201,7 @@ impl<'a> Attempt<'a> {
 
     /// The last lines of its log, and for an attempt that did not go well the reason before them.
     fn summary(&self, ending: &Ending) -> Option<String> {
-        let tail = tail(&self.log_path).unwrap_or_default();
+        let tail = tail(&self.log_path, &self.log).unwrap_or_default();
         match (&ending.reason, ending.outcome) {
             (_, Outcome::Released | Outcome::Parked) => None,
             (Some(reason), _) if tail.is_empty() => Some(reason.clone()),
@@ -220,7 +220,7 @@ pub(crate) async fn end_leftovers(workplace: &Workplace, seat: &Seat, turn: &str
         Ok(true) if keep => {}
         Ok(true) => {
             let groups = workplace.board().groups_of(seat.name()).unwrap_or_default();
-            let groups = group_record::parse(&groups, &board::alive::Process::current().boot);
+            let groups = group_record::parse(&groups, board::alive::boot());
             let turn = turn.to_owned();
             match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, LEFTOVERS_GRACE)).await {
                 Ok(Err(e)) => report(&e),
@@ -241,10 +241,13 @@ fn is_shortage(error: &std::io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| shortages.iter().any(|shortage| shortage.raw_os_error() == code))
 }
 
-/// The last lines of a log, as text.
-fn tail(log: &Path) -> std::io::Result<String> {
+/// The last lines of a log, as text. `written`: the log as its command has it open.
+fn tail(log: &Path, written: &File) -> std::io::Result<String> {
+    let length = written.metadata()?.len();
+    if length == 0 {
+        return Ok(String::new());
+    }
     let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
     let from = length.saturating_sub(SUMMARY_BYTES);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();

@@ -54,7 +54,7 @@ pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
             None => "its lease ran out".to_owned(),
         };
         let lost = Ending { log: log_of(locked.board(), &task, &claim.turn), ..Ending::because(Outcome::Lost, reason) };
-        match locked.end(&task, &By::Cleaner { turn: &claim.turn }, &lost, None) {
+        match locked.end(&task, &By::Cleaner { turn: &claim.turn }, &lost) {
             Ok(status) => returned.push(Returned { task, by: claim.by, status, ended }),
             // Somebody else was faster, or a person is writing the file: the next look finds it, if it is still so.
             Err(e) if e.is_refusal() => {}

@@ -38,6 +38,7 @@ pub mod environment;
 #[cfg(test)]
 mod fixture;
 pub mod group_record;
+mod group_sync;
 pub mod lane;
 mod launch;
 pub mod leftovers;

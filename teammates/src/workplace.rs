@@ -19,6 +19,7 @@ use board::{Board, Error, Result, clock};
 use crate::children::Children;
 use crate::cleaning::{self, Returned};
 use crate::environment;
+use crate::group_sync::GroupSync;
 
 /// How long the board's lock is waited for before a turn's begin or end is given up for now.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,6 +36,7 @@ pub struct Workplace {
     board: Arc<Mutex<Board>>,
     place: Place,
     children: Children,
+    sync: GroupSync,
 }
 
 /// A teammate of this process: its name, held for as long as this lives, and where its children record themselves.
@@ -48,7 +50,7 @@ impl Workplace {
     /// Takes a board to work on. Once a process: see [`Children::new`].
     pub fn open(board: Board) -> std::io::Result<Workplace> {
         let children = Children::new(environment::inherited(std::env::vars_os()))?;
-        Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children })
+        Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children, sync: GroupSync::default() })
     }
 
     /// Where it is.
@@ -91,8 +93,9 @@ impl Workplace {
     /// A claim need not be on disk: what is left to do for it is done beside the work.
     fn settle_aside(&self, unlocked: Unlocked) {
         if !unlocked.is_settled() {
-            tokio::task::spawn_blocking(move || {
-                if let Err(e) = unlocked.settle() {
+            let sync = self.sync.clone();
+            tokio::spawn(async move {
+                if let Err(e) = sync.settle(unlocked).await {
                     tracing::warn!("{e}");
                 }
             });
@@ -105,7 +108,7 @@ impl Workplace {
     pub async fn end(&self, seat: &Seat, claimed: &Claimed, ending: Ending) -> Result<Settling> {
         let mut tries = 0;
         loop {
-            match self.end_once(seat, claimed, &ending).await {
+            match self.end_once(seat, claimed, &ending) {
                 Err(Error::NotATask { .. } | Error::LockTimeout { .. }) if tries < END_TRIES => {
                     tries += 1;
                     tokio::time::sleep(END_PAUSE).await;
@@ -134,21 +137,13 @@ impl Workplace {
         Ok(())
     }
 
-    async fn end_once(&self, seat: &Seat, claimed: &Claimed, ending: &Ending) -> Result<Settling> {
+    fn end_once(&self, seat: &Seat, claimed: &Claimed, ending: &Ending) -> Result<Settling> {
         let id = &claimed.task.id;
-        let preparer = self.board().preparer();
-        let prepared = if preparer.prepares() {
-            let (id, name, turn, ending) = (id.clone(), seat.name.clone(), claimed.turn.clone(), ending.clone());
-            let prepare = move || preparer.prepare(&id, &By::Holder { name: name.as_str(), turn: Some(&turn) }, &ending);
-            tokio::task::spawn_blocking(prepare).await.unwrap_or_default()
-        } else {
-            None
-        };
         let mut board = self.board();
         let mut locked = board.lock(PATIENCE)?;
         let by = By::Holder { name: seat.name.as_str(), turn: Some(&claimed.turn) };
-        let status = locked.end(id, &by, ending, prepared)?;
-        Ok(Settling { status, unlocked: locked.unlock()? })
+        let status = locked.end(id, &by, ending)?;
+        Ok(Settling { status, unlocked: locked.unlock()?, sync: self.sync.clone() })
     }
 
     /// Closes what this process wrote, at its end.
@@ -177,19 +172,16 @@ pub struct Settling {
     /// The status that the task has now.
     pub status: Status,
     unlocked: Unlocked,
+    sync: GroupSync,
 }
 
 impl Settling {
     /// Waits until the end is on disk, as far as the board's durability asks for it.
     pub async fn settle(self) -> Result<Status> {
-        if self.unlocked.is_settled() {
-            return Ok(self.status);
+        if !self.unlocked.is_settled() {
+            self.sync.settle(self.unlocked).await?;
         }
-        let unlocked = self.unlocked;
-        match tokio::task::spawn_blocking(move || unlocked.settle()).await {
-            Ok(settled) => settled.map(|()| self.status),
-            Err(_) => Err(Error::Io { action: "sync", path: "the board".into(), source: std::io::Error::other("the task that syncs it has died") }),
-        }
+        Ok(self.status)
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) fn add(ground: &Ground) -> Outcome<()> {
             let project = ground.project(0, durability)?;
             ground.settle()?;
             let mut board = Board::init(&project.root, durability, &project.surroundings())?;
+            // As `crew add` does.
+            board.set_threads(std::thread::available_parallelism().map_or(1, usize::from));
             let ours = timed(|| Ok(board.add(&drafts, PATIENCE)?))?;
             let written = std::fs::read(project.tasks().join("task_1.json"))?;
             ground.settle()?;

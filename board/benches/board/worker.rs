@@ -208,9 +208,8 @@ impl Claims for OnBoard {
         if self.finishes {
             let by = By::Holder { name: self.teammate.name(), turn: Some(&claimed.turn) };
             let ending = Ending::of(Ended::Done);
-            let prepared = self.board.preparer().prepare(id, &by, &ending);
             let mut locked = self.board.lock(PATIENCE)?;
-            locked.end(id, &by, &ending, prepared)?;
+            locked.end(id, &by, &ending)?;
             locked.unlock()?.settle()?;
         }
         Ok(Some(id.to_string()))

@@ -133,7 +133,6 @@ fn an_edit_between_reading_and_exchange_is_merged() {
             locked.edit(&id("1"), &[("priority".into(), Some("7".into()))]).unwrap();
             locked.unlock().unwrap().settle().unwrap();
             drop(during);
-            // On a board that syncs the end was prepared before the edit came.
             let during = edit("during the end");
             assert_eq!(finish(&mut board, "ann", &claimed).unwrap(), Status::Completed);
             drop(during);
@@ -326,7 +325,7 @@ fn an_old_version_over_a_claim_frees_the_task_only_of_the_dead() {
         scratch.drop("1", r#"{"subject":"x","status":"pending"}"#);
         let old = scratch.text("1");
         let mut looker = scratch.seen();
-        let mut bob = worker::spawn("hold", scratch.path(), &json!({}));
+        let bob = worker::Held::spawn("hold", scratch.path(), &json!({}));
         while !scratch.path().join("holding").exists() {
             std::thread::yield_now();
         }
@@ -346,8 +345,7 @@ fn an_old_version_over_a_claim_frees_the_task_only_of_the_dead() {
             assert_eq!(after["subject"], "new words", "the rest of the edit stands");
         }
 
-        bob.kill().unwrap();
-        bob.wait().unwrap();
+        drop(bob);
         person.save(how, &old);
         let claimed = take(&mut looker, None, "eve", "1");
         assert_eq!(finish(&mut looker, "eve", &claimed).unwrap(), Status::Completed);
@@ -380,6 +378,25 @@ fn an_old_version_with_a_claim_that_is_over_holds_nothing() {
             assert_eq!(scratch.json("1")["subject"], "new words");
         }
     }
+}
+
+/// A claim is told of while its file is half written, so that a looker sees it for the first time in the journal.
+#[test]
+fn a_claim_that_is_told_of_while_its_file_cannot_be_read() {
+    let scratch = Scratch::new(Durability::Relaxed);
+    let (whole, half) = (r#"{"subject":"x","status":"pending"}"#, r#"{"subject":"x","#);
+    scratch.drop("1", half);
+    let mut looker = scratch.seen();
+    scratch.drop("1", whole);
+    let mut board = scratch.board();
+    let mut presence = board.enter(&name("ann"), "test").unwrap();
+    let claimed = take(&mut board, Some(&mut presence), "ann", "1");
+    scratch.drop("1", half);
+    looker.look().unwrap();
+    scratch.drop("1", whole);
+    looker.sweep().unwrap();
+    assert_eq!(rule(claim(&mut looker, None, "eve", Some("1"))), Rule::OneHolder);
+    assert_eq!(finish(&mut board, "ann", &claimed).unwrap(), Status::Completed);
 }
 
 // ---- two people and three teammates -------------------------------------------------------------------------------

@@ -4,15 +4,16 @@
 //! has its own directory, and waits for events, never for time to pass.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that is surprised ends there.
-#![allow(dead_code)]
 #![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
 
 mod chance;
 mod crash;
+mod freshness;
 mod hand;
 mod model;
 mod power;
 mod protocol;
 mod race;
 mod scratch;
+mod trouble;
 mod worker;

@@ -96,17 +96,13 @@ impl Restless {
         let who = self.name.clone();
         let by = By::Holder { name: who.as_str(), turn: Some(&claimed.turn) };
         let ending = Ending::of(*self.chance.pick(&[Outcome::Done, Outcome::Done, Outcome::Failed, Outcome::Released]));
-        let prepared = match self.chance.once_in(4) {
-            true => None,
-            false => self.board.preparer().prepare(&claimed.task.id, &by, &ending),
-        };
         // The generation in which the end lies may be closed before it is written, and gone or not.
         let mut closed = self.chance.once_in(3).then(|| self.closed());
         if self.chance.once_in(2) {
             closed.take().into_iter().for_each(|closed| closed.settle().unwrap());
         }
         let mut locked = self.board.lock(PATIENCE).unwrap();
-        locked.end(&claimed.task.id, &by, &ending, prepared).unwrap();
+        locked.end(&claimed.task.id, &by, &ending).unwrap();
         locked.unlock().unwrap().settle().unwrap();
         self.promise(&claimed.task.id);
         self.presence.let_go(&claimed.turn).unwrap();
@@ -305,9 +301,9 @@ fn a_relaxed_board_keeps_every_task_that_was_on_disk() {
 #[test]
 fn every_sync_and_every_kept_version_is_needed() {
     let (full, relaxed) = (record(Durability::Full, 5), record(Durability::Relaxed, 5));
-    let falls = |what: &str, trace: Trace| assert!((1..=10).any(|seed| !trace.stands(50, seed)), "nothing is lost {what}");
+    let falls = |what: &str, trace: Trace| assert!((1..=60).any(|seed| !trace.stands(50, seed)), "nothing is lost {what}");
     let kept = |path: &Path| path.components().any(|part| part.as_os_str() == "kept");
-    falls("without syncing versions", full.altered(|op| if matches!(op, Op::SyncFile(path) if kept(path)) { vec![] } else { vec![op.clone()] }));
+    falls("without syncing versions", full.altered(|op| if matches!(op, Op::SyncFile(_)) { vec![] } else { vec![op.clone()] }));
     falls("without syncing names", full.altered(|op| if matches!(op, Op::SyncDir(_)) { vec![] } else { vec![op.clone()] }));
     // A file that is renamed over the task leaves no displaced version.
     falls(

@@ -136,11 +136,10 @@ pub(crate) fn take(board: &mut Board, presence: Option<&mut Presence>, who: &str
     claim(board, presence, who, Some(wanted)).unwrap().unwrap()
 }
 
-/// Ends a turn as its holder; `full` boards prepare it outside the lock.
+/// Ends a turn as its holder.
 pub(crate) fn end(board: &mut Board, task: &str, by: &By<'_>, ending: &Ending) -> Result<Status, Error> {
-    let prepared = board.preparer().prepare(&id(task), by, ending);
     let mut locked = board.lock(PATIENCE)?;
-    let status = locked.end(&id(task), by, ending, prepared)?;
+    let status = locked.end(&id(task), by, ending)?;
     locked.unlock()?.settle()?;
     Ok(status)
 }

@@ -41,6 +41,22 @@ pub(crate) fn spawn(job: &str, project: &Path, arguments: &serde_json::Value) ->
     command(job, project, arguments).spawn().unwrap()
 }
 
+/// A worker that does not outlive its test.
+pub(crate) struct Held(Child);
+
+impl Held {
+    pub(crate) fn spawn(job: &str, project: &Path, arguments: &serde_json::Value) -> Held {
+        Held(spawn(job, project, arguments))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Whether a worker was killed, as `kill -9` does.
 pub(crate) fn was_killed(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
@@ -61,6 +77,10 @@ fn worker_entry() {
         "boot" => crate::power::boot_after_the_cut(&told),
         "recover" => crate::power::recover_and_die(&told),
         "hold" => crate::hand::hold_until_killed(&told),
+        "fill-flag" => crate::trouble::fill_by_flag(&told),
+        "fill-real" => crate::trouble::fill_for_real(&told),
+        "look" => crate::trouble::only_look(&told),
+        "pass-over" => crate::trouble::pass_over(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }

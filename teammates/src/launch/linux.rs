@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::Access;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -127,13 +128,30 @@ fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, Refused> {
     if program.as_bytes().contains(&b'/') {
         return Ok(vec![text(program)?]);
     }
-    let mut all: Vec<CString> = std::env::split_paths(path).map(|directory| text(directory.join(program).as_os_str())).collect::<Result<_, _>>()?;
     let can_be = |file: &CString| rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    let known = || LAST_FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().as_ref().filter(|found| found.program == program && found.path == path && can_be(&found.file)) {
+        return Ok(vec![found.file.clone()]);
+    }
+    let mut all: Vec<CString> = std::env::split_paths(path).map(|directory| text(directory.join(program).as_os_str())).collect::<Result<_, _>>()?;
     if all.iter().any(can_be) {
         all.retain(can_be);
+        // What is found below a relative directory is another file elsewhere.
+        let lasting = all.first().filter(|_| std::env::split_paths(path).all(|directory| directory.is_absolute()));
+        *known() = lasting.map(|file| Found { program: program.into(), path: path.into(), file: file.clone() });
     }
     Ok(all)
 }
+
+/// Where a program was found.
+struct Found {
+    program: OsString,
+    path: OsString,
+    file: CString,
+}
+
+/// The last one that was looked for: a thousand tasks in a row run the same shell, and a `PATH` may be long.
+static LAST_FOUND: Mutex<Option<Found>> = Mutex::new(None);
 
 fn start(ready: &mut Ready) -> io::Result<(Pid, OwnedFd)> {
     let mut stack: Vec<u8> = Vec::with_capacity(STACK);

@@ -82,10 +82,6 @@ impl Doc {
         edges
     }
 
-    fn knows(&self, blocker: &TaskId) -> bool {
-        self.edges().contains(blocker)
-    }
-
     /// What every writing of ours puts right.
     fn touch(&mut self) {
         if self.blocked_by.iter().any(|id| !self.depends_on.as_ref().is_some_and(|full| full.contains(id))) {
