@@ -69,7 +69,8 @@ impl LockFile {
         }
     }
 
-    /// Waits for it, at most `patience`. The pauses are short, since boards are locked for microseconds.
+    /// Waits for it, at most `patience`. The pauses are short at first, since boards are locked for microseconds, and grow
+    /// to milliseconds: a crowd that looks more often takes the processor from whoever holds it.
     pub fn lock(self: &Arc<Self>, mode: Mode, patience: Duration) -> Result<Held> {
         if let Some(held) = self.try_lock(mode)? {
             return Ok(held);
@@ -85,7 +86,7 @@ impl LockFile {
             if waited >= patience {
                 return Err(Error::LockTimeout { path: self.path.clone(), waited, holder: None });
             }
-            pause = (pause * 2).min(Duration::from_millis(1)).max(waited / 50).min(Duration::from_millis(20));
+            pause = (pause * 2).min(Duration::from_millis(5)).max(waited / 50).min(Duration::from_millis(20));
         }
     }
 

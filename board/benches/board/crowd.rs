@@ -44,18 +44,18 @@ pub(crate) fn crowd(ground: &Ground) -> Outcome<()> {
     let (mut eight, mut many) = (Pairs::default(), Pairs::default());
     let mut claims = 0;
     for _ in 0..ROUNDS {
-        let project = ground.project(TASKS, Durability::Relaxed)?;
-        let mut crowd = Crowd::start(Kind::Board, &project.root, 32)?;
-        ground.settle()?;
-        let mut given = Given::default();
         for (pairs, count) in [(&mut eight, 8), (&mut many, 32)] {
+            let project = ground.project(TASKS, Durability::Relaxed)?;
+            let mut crowd = Crowd::start(Kind::Board, &project.root, count)?;
+            ground.settle()?;
+            let mut given = Given::default();
             let one = given.add(crowd.burst(1, BURST)?);
             pairs.add(given.add(crowd.burst(count, BURST)?), one);
+            crowd.end()?;
+            given.check()?;
+            claims += given.times.len();
+            project.remove()?;
         }
-        crowd.end()?;
-        given.check()?;
-        claims += given.times.len();
-        project.remove()?;
     }
     eight.tell("claims of 8 processes together : of one", rate, Target::AtLeast(0.75));
     many.tell("claims of 32 processes together : of one", rate, Target::AtLeast(0.65));
