@@ -4,7 +4,9 @@
 //! repository; the person at this machine has not seen them. So nothing of them runs before they were shown and
 //! allowed: at a terminal by an answer, elsewhere by `--yes`.
 
-use std::collections::HashSet;
+mod consent;
+mod tracked;
+
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
@@ -12,7 +14,10 @@ use board::Board;
 use board::facts::Phase;
 use board::index::Entry;
 use board::place::Place;
+use board::task::Task;
 
+pub(crate) use self::consent::Consent;
+use self::tracked::Tracked;
 use crate::exit::Failure;
 use crate::view::escape;
 
@@ -28,27 +33,46 @@ pub(crate) struct Brought {
 /// Which of the commands that a repository brings a verb would run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Those of tasks and of teammates.
+    /// Those of tasks, their checks, and those of teammates.
     Everything,
+    /// Those of tasks that have one, and the checks of these.
+    Commands,
     /// The checks of tasks: the work itself is the caller's own.
     Checks,
 }
 
-/// Shows what the repository's files would run here and asks, unless that is allowed already.
-pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str) -> Result<(), Failure> {
+/// Shows what the repository's files would run here and asks, unless that is allowed already. The answer is what may
+/// be run from now on.
+pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str) -> Result<Consent, Failure> {
     if yes {
-        return Ok(());
+        return Ok(Consent::Everything);
     }
-    let brought = brought(board, scope)?;
-    if brought.is_empty() {
-        return Ok(());
+    let mut brought = if scope == Scope::Everything { of_profiles(board.place()) } else { Vec::new() };
+    let consent = match Tracked::find(board.place()) {
+        None => Consent::Everything,
+        Some(tracked) => {
+            board.look()?;
+            let shown = of_tasks(board, &tracked, scope);
+            brought.extend(shown.iter().flat_map(|task| commands(task, scope)));
+            Consent::of(board, tracked, &shown)
+        }
+    };
+    if !brought.is_empty() {
+        ask(&brought, verb)?;
     }
+    Ok(consent)
+}
+
+fn ask(brought: &[Brought], verb: &str) -> Result<(), Failure> {
     let refused = |message: String| Err(Failure::Refused { rule: "not-armed", message });
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         let some: Vec<String> = brought.iter().take(3).map(print).collect();
+        let many = match brought.len() {
+            1 => "a command".to_owned(),
+            many => format!("{many} commands"),
+        };
         return refused(format!(
-            "the repository's files would run {} commands here that nobody on this machine has allowed, such as:\n{}\nlook at them, then `{verb} --yes` runs them",
-            brought.len(),
+            "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then `{verb} --yes` runs them",
             some.join("\n")
         ));
     }
@@ -67,24 +91,21 @@ fn print(brought: &Brought) -> String {
     escape::block(&format!("  {}: {}", brought.file.display(), brought.command)).into_owned()
 }
 
-/// The commands that the repository brings: of unfinished tasks that git tracks, and of `.crew/teammates/`.
-fn brought(board: &mut Board, scope: Scope) -> board::Result<Vec<Brought>> {
-    let mut found = if scope == Scope::Everything { of_profiles(board.place()) } else { Vec::new() };
-    let tracked = tracked_tasks(board.place());
-    if tracked.is_empty() {
-        return Ok(found);
-    }
-    board.look()?;
+/// The unfinished tasks that git tracks and of which something would be run.
+fn of_tasks(board: &Board, tracked: &Tracked, scope: Scope) -> Vec<Task> {
     // One that has failed may be retried while this runs.
     let is_over = |entry: &Entry| entry.facts().is_some_and(|facts| matches!(facts.status, Phase::Completed | Phase::Cancelled));
-    let ids: Vec<_> = board.index().entries().filter(|(id, entry)| tracked.contains(&id.file_name()) && !is_over(entry)).map(|(id, _)| id.clone()).collect();
-    for id in ids {
-        let Ok((_, task)) = board.read_task(&id) else { continue };
-        let file = PathBuf::from(board::place::TASKS).join(id.file_name());
-        let work = task.run.iter().filter(|_| scope == Scope::Everything);
-        found.extend(work.chain(&task.check).map(|command| Brought { file: file.clone(), command: command.to_string() }));
-    }
-    Ok(found)
+    let names = tracked.names();
+    let ids = board.index().entries().filter(|(id, entry)| names.contains(&id.file_name()) && !is_over(entry)).map(|(id, _)| id);
+    let tasks = ids.filter_map(|id| board.read_task(id).ok()).map(|(_, task)| task);
+    tasks.filter(|task| !commands(task, scope).is_empty()).collect()
+}
+
+fn commands(task: &Task, scope: Scope) -> Vec<Brought> {
+    let file = PathBuf::from(board::place::TASKS).join(task.id.file_name());
+    let work = task.run.iter().filter(|_| scope != Scope::Checks);
+    let check = task.check.iter().filter(|_| scope != Scope::Commands || task.run.is_some());
+    work.chain(check).map(|command| Brought { file: file.clone(), command: command.to_string() }).collect()
 }
 
 fn of_profiles(place: &Place) -> Vec<Brought> {
@@ -99,14 +120,4 @@ fn of_profiles(place: &Place) -> Vec<Brought> {
     }
     found.sort_by(|a, b| a.file.cmp(&b.file));
     found
-}
-
-/// The names of the task files that git tracks. No repository: none.
-fn tracked_tasks(place: &Place) -> HashSet<String> {
-    let Ok(repository) = git2::Repository::discover(place.project()) else { return HashSet::new() };
-    let Some(root) = repository.workdir().and_then(|root| root.canonicalize().ok()) else { return HashSet::new() };
-    let (Ok(index), Ok(tasks)) = (repository.index(), place.tasks().strip_prefix(&root)) else { return HashSet::new() };
-    let prefix = tasks.as_os_str().as_encoded_bytes();
-    let inside = |path: &[u8]| path.strip_prefix(prefix)?.strip_prefix(b"/").map(|name| String::from_utf8_lossy(name).into_owned());
-    index.iter().filter_map(|entry| inside(&entry.path)).collect()
 }

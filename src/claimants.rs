@@ -1,25 +1,31 @@
 //! Who a name is to the rules of readiness, and which task would be its next.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use board::Board;
 use board::clock;
 use board::index::Entry;
 use board::name::Name;
 use board::ready::{self, Claimant};
 use board::task_id::TaskId;
-use teammates::profile::{self, Origin};
+use teammates::profile::{self, Origin, Profile};
 use teammates::teammate;
 
 use crate::exit::Failure;
 
 /// The teammate of that name as its profile has it; without one, a shell, which fits everything.
 pub(crate) fn by_name(board: &Board, name: &Name) -> Result<Claimant, Failure> {
-    let file = board.place().profile(name);
-    match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            let profile = profile::parse(&text, &file, Origin::Crew).map_err(|e| Failure::Usage(e.to_string()))?;
-            Ok(teammate::claimant(&profile))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Claimant::shell(name.as_str())),
+    let profile = read_profile(&board.place().profile(name), Origin::Crew)?;
+    Ok(profile.map_or_else(|| Claimant::shell(name.as_str()), |profile| teammate::claimant(&profile)))
+}
+
+/// What a teammate's file says; `None`: there is no such file. What is wrong in it is said with its line.
+pub(crate) fn read_profile(file: &Path, origin: Origin) -> Result<Option<Profile>, Failure> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => profile::parse(&text, file, origin).map(Some).map_err(|e| Failure::Usage(e.to_string())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => Err(Failure::Usage(format!("{}: it is no text in UTF-8", file.display()))),
         Err(e) => Err(Failure::Failed(format!("cannot read {}: {e}", file.display()))),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use board::task::Status;
+use board::task::{Outcome, Status};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
 use teammates::batch::{Count, Event};
 
 use crate::view::escape;
-use crate::view::left::Left;
+use crate::view::left::{self, Left};
 
 /// Progress of one batch, on stderr (with `--json` on stdout).
 pub(crate) struct Progress {
@@ -61,10 +62,21 @@ impl Progress {
     /// Says what came of it all, and what is left.
     pub(crate) fn summary(&self, count: &Count, left: &Left, interrupted: bool) {
         if matches!(self.shown, Shown::Json) {
-            return;
+            let Count { completed, failed, again, taken_away } = *count;
+            return print_object(&json!({
+                "event": "summary",
+                "completed": completed,
+                "failed": failed,
+                "again": again,
+                "takenAway": taken_away,
+                "interrupted": interrupted,
+                "left": left.objects(),
+            }));
         }
-        let again = if count.again > 0 { format!(", {} attempts to be made again", count.again) } else { String::new() };
-        say(&format!("{}{} completed, {} failed{again}", if interrupted { "interrupted: " } else { "" }, count.completed, count.failed));
+        let begin = if interrupted { "interrupted: " } else { "" };
+        let again = Some(count.again).filter(|again| *again > 0).map(|again| format!(", {} to be made again", left::count(again, "attempt")));
+        let taken_away = Some(count.taken_away).filter(|taken| *taken > 0).map(|taken| format!(", {taken} taken away"));
+        say(&format!("{begin}{} completed, {} failed{}{}", count.completed, count.failed, again.unwrap_or_default(), taken_away.unwrap_or_default()));
         left.lines().iter().for_each(|line| say(&format!("  {line}")));
     }
 }
@@ -81,25 +93,38 @@ fn line(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::Began { .. } => return None,
         Event::Returned(returned) => {
-            let ended = if returned.ended > 0 { format!(", {} processes of it ended", returned.ended) } else { String::new() };
+            let ended = match returned.ended {
+                0 => String::new(),
+                1 => ", 1 process of it ended".into(),
+                many => format!(", {many} processes of it ended"),
+            };
             format!("{}: lost by {}, {} again{ended}", returned.task, escape::line(&returned.by), returned.status)
         }
         Event::Ended { task, subject, ending, status } => {
-            let now = status.map_or("taken away meanwhile", Status::as_str);
             let why = ending.reason.as_deref().map(|why| format!(": {}", escape::line(why))).unwrap_or_default();
-            format!("{task}: {} → {now}{why} ({})", ending.outcome.as_str(), escape::cut(&escape::line(subject), 60))
+            let now = match status {
+                Some(status) => format!("{} → {status}{why}", ending.outcome.as_str()),
+                // It was cut short for that, and its reason says so.
+                None if ending.outcome == Outcome::Released => format!("ended{why}"),
+                None => format!("{}, but the task was taken away meanwhile{why}", ending.outcome.as_str()),
+            };
+            format!("{task}: {now} ({})", escape::cut(&escape::line(subject), 60))
         }
     })
 }
 
 fn print_json(event: &Event<'_>) {
     let object = match event {
-        Event::Began { task, attempt, .. } => serde_json::json!({ "event": "began", "task": task, "attempt": attempt }),
-        Event::Returned(returned) => serde_json::json!({ "event": "returned", "task": returned.task, "by": returned.by, "status": returned.status }),
+        Event::Began { task, attempt, .. } => json!({ "event": "began", "task": task, "attempt": attempt }),
+        Event::Returned(returned) => json!({ "event": "returned", "task": returned.task, "by": returned.by, "status": returned.status }),
         Event::Ended { task, ending, status, .. } => {
-            serde_json::json!({ "event": "ended", "task": task, "outcome": ending.outcome, "exit": ending.exit, "reason": ending.reason, "status": status })
+            json!({ "event": "ended", "task": task, "outcome": ending.outcome, "exit": ending.exit, "reason": ending.reason, "status": status })
         }
     };
+    print_object(&object);
+}
+
+fn print_object(object: &Value) {
     // A reader that went away has what it wanted; the work goes on.
     let _ = std::io::stdout().write_all(format!("{}\n", escape::json(object.to_string())).as_bytes());
 }

@@ -11,44 +11,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source tests/pairs.sh
 
-if [[ -z ${CREW-} ]]; then
-    cargo build --release --quiet
-    CREW=$PWD/${CARGO_TARGET_DIR:-target}/release/crew
-fi
+stand_on crew-bench
 reader=$(cargo bench -p board --bench board --no-run 2>&1 | sed -n 's/.*(\(.*\)).*/\1/p' | tail -n 1)
 [[ $reader = /* ]] || reader=$PWD/$reader
 
-ground=$(mktemp -d "${CREW_BENCH_DIR:-${TMPDIR:-/tmp}}/crew-bench.XXXXXX")
 trap 'cd /; rm -rf "$ground"' EXIT
-export CREWBOARD_HOME=$ground/home
-unset CREW_BOARD CREW_NO_NOTIFY CREW_AS
-
-documents() { # FROM TO STATUS: lines for `crew add --jsonl`
-    local number
-    for ((number = $1; number <= $2; number++)); do
-        printf '{"subject":"Resize photo %d","description":"Make it 800 pixels wide, keep its profile, and put it beside the others. The originals stay where they are. What cannot be read is listed.","status":"%s","run":["true"]}\n' "$number" "$3"
-    done
-}
-
-# board NAME TASKS STATUS [--relaxed]: a fresh board, and stands in its project.
-board() {
-    rm -rf "${ground:?}/$1"
-    mkdir "$ground/$1"
-    cd "$ground/$1"
-    "$CREW" init ${4-} >/dev/null 2>&1
-    [[ $2 = 0 ]] || documents 1 "$2" "$3" | "$CREW" add --jsonl - >/dev/null
-    sync -f .
-}
-
-wanted() {
-    local name
-    [[ ${#names[@]} = 0 ]] && return
-    for name in "${names[@]}"; do [[ $name = "$1" ]] && return; done
-    return 1
-}
 
 names=("$@")
-echo "in $ground ($(stat -f -c %T "$ground")), $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)"
+say_where
 header
 
 if wanted version; then

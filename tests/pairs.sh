@@ -12,6 +12,47 @@ took() {
     echo $((${EPOCHREALTIME/[.,]/} - since))
 }
 
+# What every measurement stands on: the command (built where none is named), a fresh directory to work in, and nothing
+# of the user's. Sets CREW and ground.
+stand_on() { # NAME
+    if [[ -z ${CREW-} ]]; then
+        cargo build --release --quiet
+        CREW=$PWD/${CARGO_TARGET_DIR:-target}/release/crew
+    fi
+    ground=$(mktemp -d "${CREW_BENCH_DIR:-${TMPDIR:-/tmp}}/$1.XXXXXX")
+    export CREWBOARD_HOME=$ground/home
+    unset CREW_BOARD CREW_NO_NOTIFY CREW_AS
+}
+
+documents() { # COUNT STATUS: lines for `crew add --jsonl`
+    awk -v count="$1" -v status="$2" 'BEGIN {
+        text = "Make it 800 pixels wide, keep its profile, and put it beside the others. The originals stay where they are. What cannot be read is listed."
+        for (i = 1; i <= count; i++) printf "{\"subject\":\"Resize photo %d\",\"description\":\"%s\",\"status\":\"%s\",\"run\":[\"true\"]}\n", i, text, status
+    }'
+}
+
+# A fresh board; stands in its project afterwards.
+board() { # NAME TASKS STATUS [--relaxed]
+    rm -rf "${ground:?}/$1"
+    mkdir "$ground/$1"
+    cd "$ground/$1"
+    "$CREW" init ${4-} >/dev/null 2>&1
+    [[ $2 = 0 ]] || documents "$2" "$3" | "$CREW" add --jsonl - >/dev/null
+    sync -f .
+}
+
+# Whether a measurement is among those that the command line named; it named all when it named none.
+wanted() { # NAME
+    local name
+    [[ ${#names[@]} = 0 ]] && return
+    for name in "${names[@]}"; do [[ $name = "$1" ]] && return; done
+    return 1
+}
+
+say_where() {
+    echo "in $ground ($(stat -f -c %T "$ground")), $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)"
+}
+
 header() {
     printf '%-58s %12s %12s %7s %8s\n' what ours limit ratio target
 }

@@ -12,13 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source tests/pairs.sh
 
-if [[ -z ${CREW-} ]]; then
-    cargo build --release --quiet
-    CREW=$PWD/${CARGO_TARGET_DIR:-target}/release/crew
-fi
-ground=$(mktemp -d "${CREW_BENCH_DIR:-${TMPDIR:-/tmp}}/crew-peers.XXXXXX")
-export CREWBOARD_HOME=$ground/home
-unset CREW_BOARD CREW_NO_NOTIFY CREW_AS
+stand_on crew-peers
 
 # Every peer keeps its things in the ground, none of them the user's.
 mkdir "$ground"/{spool,pueue,warrior,backlog}
@@ -48,26 +42,6 @@ say_missing() {
     [[ -z $missing ]] || echo "!!! NOT RACED, since not on PATH:$missing" >&2
 }
 
-documents() { # COUNT: lines for `crew add --jsonl`
-    awk -v count="$1" 'BEGIN { for (i = 1; i <= count; i++) printf "{\"subject\":\"Resize photo %d\",\"run\":[\"true\"]}\n", i }'
-}
-
-board() { # NAME TASKS [--relaxed]: a fresh board, and stands in its project
-    rm -rf "${ground:?}/$1"
-    mkdir "$ground/$1"
-    cd "$ground/$1"
-    "$CREW" init ${3-} >/dev/null 2>&1
-    [[ $2 = 0 ]] || documents "$2" | "$CREW" add --jsonl - >/dev/null
-    sync -f .
-}
-
-wanted() {
-    local name
-    [[ ${#names[@]} = 0 ]] && return
-    for name in "${names[@]}"; do [[ $name = "$1" ]] && return; done
-    return 1
-}
-
 if has pueue; then
     pueued --daemonize >/dev/null 2>&1
     until pueue status >/dev/null 2>&1; do sleep 0.1; done
@@ -76,15 +50,15 @@ fi
 if has tsp; then tsp -S 2; fi
 
 names=("$@")
-echo "in $ground ($(stat -f -c %T "$ground")), $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)"
+say_where
 say_missing
 header
 
 if wanted work; then
     tasks=${CREW_BENCH_TASKS:-5000}
-    before_relaxed() { board work "$tasks" --relaxed; }
+    before_relaxed() { board work "$tasks" pending --relaxed; }
     relaxed() { "$CREW" work --jobs 2 2>/dev/null; }
-    before_full() { board work "$tasks"; }
+    before_full() { board work "$tasks" pending; }
     full() { "$CREW" work --jobs 2 2>/dev/null; }
     xargs_runs() { seq "$tasks" | xargs -P 2 -n 1 true; }
     parallel_runs() { seq 500 | parallel --will-cite -j 2 true; }
@@ -108,7 +82,7 @@ if wanted work; then
 fi
 
 if wanted add; then
-    board add 0 --relaxed
+    board add 0 pending --relaxed
     crew_adds() { local i; for ((i = 0; i < 50; i++)); do "$CREW" add "Resize photo $i"; done; }
     true_spawns() { local i; for ((i = 0; i < 50; i++)); do /bin/true; done; }
     tsp_adds() { local i; for ((i = 0; i < 50; i++)); do tsp -n true; done; }
@@ -128,7 +102,7 @@ fi
 
 if wanted list; then
     tasks=10000
-    board list $tasks --relaxed
+    board list $tasks pending --relaxed
     crew_lists() { "$CREW" ls --ready --json; }
     if has task; then
         rm -f "$TASKDATA"/*.data "$TASKDATA"/*.sqlite3

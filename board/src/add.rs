@@ -47,10 +47,7 @@ impl Sound<'_> {
             _ => return to.push_str(&self.text),
         };
         to.push_str("{\n  \"id\": ");
-        match id.number() {
-            Some(number) => to.push_str(&number.to_string()),
-            None => to.push_str(&serde_json::Value::from(id.as_str()).to_string()),
-        }
+        to.push_str(&serde_json::json!(id).to_string());
         // Every task has a subject, so something follows.
         to.push(',');
         to.push_str(rest);
@@ -140,10 +137,7 @@ fn check(draft: &Draft) -> Result<Sound<'_>> {
         document.set("dependsOn", &task.blocked_by);
     }
     match &id {
-        Some(id) => match id.number() {
-            Some(number) => document.set("id", &number),
-            None => document.set("id", id),
-        },
+        Some(id) => document.set("id", id),
         // It gets one in front of all others.
         None => document.remove("id"),
     }

@@ -10,7 +10,7 @@ use crate::board::Board;
 use crate::disk;
 use crate::document::Document;
 use crate::error::{Error, Refusal, Result, Rule};
-use crate::facts::Phase;
+use crate::facts::{Facts, Phase};
 use crate::graph;
 use crate::index::Entry;
 use crate::locked::LockedBoard;
@@ -63,7 +63,45 @@ pub fn unblock(document: &mut Document<'_>, task: &Task, from: &[TaskId], now: T
     Ok(())
 }
 
+/// Lets a task wait again for one that is being reopened, whoever works on it.
+fn block_again(document: &mut Document<'_>, task: &Task, on: &TaskId, now: Timestamp) -> Result<()> {
+    if task.status == Status::Completed {
+        return Err(Refusal::of(Rule::IllegalTransition, &task.id, "it is completed, so it waits for none"));
+    }
+    transition::touch(document, task, now);
+    set_edges(document, task, |edges| edges.extend((!task.blocked_by.contains(on)).then(|| on.clone())));
+    Ok(())
+}
+
 impl Board {
+    /// The edges that come back when a completed task is reopened: the tasks that wait for it again, and those that it
+    /// waits for again itself, because they were reopened while it was completed. An edge that would close a cycle
+    /// stays out: what is on a cycle can never be done.
+    fn edges_of_reopened(&self, task: &Task) -> (Vec<TaskId>, Vec<TaskId>) {
+        let (index, id) = (self.index(), &task.id);
+        let mut graph = index.waiting_graph();
+        graph.insert(id.clone(), index.tidy_edges(id).unwrap_or_default());
+        let mut closes_none = |from: &TaskId, to: &TaskId| {
+            let closes = graph::would_close(from, to, |id| graph.get(id).cloned().unwrap_or_default()).is_some();
+            if !closes {
+                graph.entry(from.clone()).or_default().push(to.clone());
+            }
+            !closes
+        };
+        let depends = |facts: &&Facts| facts.status != Phase::Completed && facts.depends_on().contains(id) && !facts.blocked_by.contains(id);
+        let dependants = index.entries().filter(|(_, entry)| entry.facts().filter(depends).is_some()).map(|(other, _)| other);
+        let dependants = dependants.filter(|other| closes_none(other, id)).cloned().collect();
+        let own = task.edges().filter(|blocker| !task.blocked_by.contains(blocker) && self.was_reopened(blocker));
+        (dependants, own.filter(|blocker| closes_none(id, blocker)).cloned().collect())
+    }
+
+    /// Whether a task was completed once and is no longer.
+    fn was_reopened(&self, id: &TaskId) -> bool {
+        let unfinished = self.index().get(id).and_then(Entry::facts).is_some_and(|facts| facts.status != Phase::Completed);
+        let told = |bytes: &[u8]| Document::parse(bytes).is_ok_and(|document| document.get("reopened").is_some());
+        unfinished && self.read_task(id).is_ok_and(|(bytes, _)| told(&bytes))
+    }
+
     /// Refuses edges to oneself, to what does not exist, and those that would close a cycle.
     pub fn check_block(&self, id: &TaskId, on: &[TaskId]) -> Result<()> {
         let graph = self.index().waiting_graph();
@@ -125,9 +163,36 @@ impl LockedBoard<'_> {
     }
 
     /// `cancelled → pending`; with a reason `completed → pending`.
+    ///
+    /// What went on because a task was completed waits for it again: of every task that is not completed and has it in
+    /// `dependsOn` it is put back into `blockedBy`. An edge that `crew unblock` took out comes back too, since nothing
+    /// tells it from one that the completion took out.
     pub fn reopen(&mut self, id: &TaskId, because: Option<&str>) -> Result<()> {
+        self.see()?;
+        let (_, task) = self.board.read_task(id)?;
+        transition::check_reopen(&task, because)?;
         let now = self.moment().now;
-        self.change(id, &|document, task| transition::reopen(document, task, because, now))
+        let (dependants, own) = match task.status {
+            Status::Completed => self.board.edges_of_reopened(&task),
+            _ => (Vec::new(), Vec::new()),
+        };
+        // Before the task itself: if this is cut short, they name a completed task, which the next writer takes out.
+        for dependant in &dependants {
+            match self.change(dependant, &|document, task| block_again(document, task, id, now)) {
+                // Gone, broken or completed by somebody's hand at this moment.
+                Err(e) if e.is_refusal() => self.board.read_again(dependant),
+                done => done?,
+            }
+        }
+        self.change(id, &|document, task| {
+            transition::reopen(document, task, because, now)?;
+            if !own.is_empty() {
+                set_edges(document, task, |edges| edges.extend(own.iter().filter(|blocker| !task.blocked_by.contains(blocker)).cloned()));
+            }
+            Ok(())
+        })?;
+        self.tidy();
+        Ok(())
     }
 
     /// Parked `→ pending`, its owner kept, unless that is one that never comes back.

@@ -125,9 +125,13 @@ impl std::str::FromStr for TaskId {
     }
 }
 
+/// As documents write it: a number where it is one, which other programs compare with numbers.
 impl serde::Serialize for TaskId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        match self.number() {
+            Some(number) => serializer.serialize_u64(number),
+            None => serializer.serialize_str(&self.text),
+        }
     }
 }
 

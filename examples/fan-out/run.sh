@@ -8,30 +8,13 @@
 # KEEP  set to 1, leaves the board and its results where they are, and says where
 set -eu
 
-CREW=${CREW:-crew}
-case $CREW in
-    /*) ;;
-    */*) CREW=$PWD/$CREW ;;
-esac
 case ${1-} in
     '' | -) ;;
     *) echo "usage: $0 [-]   (with -: file names on stdin, one a line)" >&2; exit 2 ;;
 esac
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/fan-out.XXXXXX")
-# shellcheck disable=SC2317  # called by the trap
-clean_up() {
-    if [ "${KEEP-}" = 1 ]; then
-        echo "kept: $scratch" >&2
-    else
-        rm -rf "$scratch"
-    fi
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-# What crew keeps outside the board (logs, say) lies there too; nothing is taken from a crew around this one.
-export CREWBOARD_HOME="$scratch/home"
-unset CREW_BOARD CREW_AS CREW_TURN
+example=fan-out
+. "$(dirname "$0")/../scratch.sh"
 here=$PWD
 mkdir "$scratch/project"
 cd "$scratch/project"

@@ -6,32 +6,18 @@
 # KEEP  set to 1, leaves the copy of the board where it is, and says where
 set -eu
 
-CREW=${CREW:-crew}
-case $CREW in
-    /*) ;;
-    */*) CREW=$PWD/$CREW ;;
-esac
-
 here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/flaky.XXXXXX")
 worker=
-# shellcheck disable=SC2317  # called by the trap
-clean_up() {
+# shellcheck disable=SC2317  # called at the end
+end_worker() {
     if [ -n "$worker" ]; then
         kill -TERM "$worker" 2> /dev/null || :
         wait "$worker" || :
     fi
-    if [ "${KEEP-}" = 1 ]; then
-        echo "kept: $scratch" >&2
-    else
-        rm -rf "$scratch"
-    fi
 }
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-# What crew keeps outside the board (logs, say) lies there too; nothing is taken from a crew around this one.
-export CREWBOARD_HOME="$scratch/home"
-unset CREW_BOARD CREW_AS CREW_TURN
+example=flaky
+at_exit=end_worker
+. "$here/../scratch.sh"
 
 # Work on a copy: the tracked tasks stay as they are.
 mkdir -p "$scratch/project/.tasks"

@@ -15,7 +15,6 @@ use super::task_options::TaskOptions;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::template;
-use crate::view::document;
 
 /// What `crew add --help` shows last.
 const EXAMPLES: &str = "\
@@ -84,7 +83,7 @@ impl Add {
         let mut out = context.out();
         for id in &ids {
             match context.json {
-                true => writeln!(out, "{}", serde_json::json!({ "id": document::id(id) }))?,
+                true => writeln!(out, "{}", serde_json::json!({ "id": id }))?,
                 false => writeln!(out, "{id}")?,
             }
         }
@@ -118,7 +117,7 @@ impl Add {
         let mut document = Document::default();
         if let Some(id) = &self.id {
             let id: TaskId = plain(id).parse().map_err(|e| Failure::Usage(format!("--id: {e}")))?;
-            document.set("id", &document::id(&id));
+            document.set("id", &id);
         }
         // A subject is one line.
         document.set("subject", &plain(subject).replace(['\n', '\r'], " "));

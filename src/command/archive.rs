@@ -12,7 +12,6 @@ use super::PATIENCE;
 use super::rehearsal::once;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// So many tasks are moved before others get the lock.
 const BATCH: usize = 128;
@@ -69,7 +68,7 @@ impl Archive {
             locked.unlock()?.settle()?;
         }
         match context.json {
-            true => context.print(serde_json::json!({ "archived": ids.iter().map(document::id).collect::<Vec<_>>() }))?,
+            true => context.print(serde_json::json!({ "archived": ids }))?,
             false => context.confirm(format!("{} archived in {}", count(ids.len()), board.place().ours().join("archive").display())),
         }
         Ok(Exit::DONE)

@@ -10,7 +10,6 @@ use super::PATIENCE;
 use super::rehearsal::{moment, once, rehearse};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Cancel tasks: they are not to be done
 ///
@@ -44,8 +43,7 @@ impl Cancel {
         locked.unlock()?.settle()?;
 
         if context.json {
-            let json = |ids: &mut dyn Iterator<Item = &TaskId>| ids.map(document::id).collect::<Vec<_>>();
-            context.print(serde_json::json!({ "cancelled": json(&mut ids.iter()), "waiting": json(&mut left.iter()) }))?;
+            context.print(serde_json::json!({ "cancelled": ids, "waiting": left }))?;
             return Ok(Exit::DONE);
         }
         ids.iter().for_each(|id| context.confirm(format!("task {id}: cancelled")));

@@ -17,7 +17,6 @@ use crate::claimants;
 use crate::config;
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// What `crew claim --help` shows last.
 const EXAMPLE: &str = "\
@@ -135,7 +134,7 @@ fn check(board: &Board, claimant: &Claimant, id: &TaskId) -> Result<(), Failure>
 
 fn print(context: &Context, id: &TaskId, turn: &str, attempt: usize) -> Result<(), Failure> {
     match context.json {
-        true => context.print(serde_json::json!({ "id": document::id(id), "turn": turn, "attempt": attempt })),
+        true => context.print(serde_json::json!({ "id": id, "turn": turn, "attempt": attempt })),
         false => context.print(id),
     }
 }

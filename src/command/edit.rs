@@ -9,7 +9,6 @@ use super::rehearsal::rehearse;
 use super::task_options::TaskOptions;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Change what a task says
 ///
@@ -57,7 +56,7 @@ impl Edit {
         match context.json {
             true => {
                 let names: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
-                context.print(serde_json::json!({ "id": document::id(id), "changed": names }))?;
+                context.print(serde_json::json!({ "id": id, "changed": names }))?;
             }
             false => context.confirm(format!("task {id}: changed")),
         }

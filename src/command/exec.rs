@@ -66,7 +66,7 @@ impl Exec {
         let (stop, told) = watch::channel(None);
         let interrupted = interrupt::forward_to(&stop).map_err(start)?;
         let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else { return Ok(Exit::NOTHING_TO_DO) };
-        let plan = Plan { command: Command::Exec(self.command), timeout: claimed.task.timeout.or(self.timeout), task_on_stdin: false, waits };
+        let plan = Plan { command: Command::Exec(self.command), timeout: claimed.task.timeout.or(self.timeout), task_on_stdin: false, waits, env: Vec::new() };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);
         let printing = tokio::task::spawn_local(async move { print_while_written(&log, over).await });
@@ -74,11 +74,11 @@ impl Exec {
         done.send_replace(true);
         let _ = printing.await;
         let worked = worked?;
-        worked.on_board?.settle().await?;
-        workplace.close()?;
         if let Some(reason) = &worked.ending.reason {
             context.say(format!("task {}: {reason}", worked.claimed.task.id));
         }
+        worked.on_board?.settle().await?;
+        workplace.close()?;
         match worked.ending.outcome {
             _ if interrupted.get() => Ok(Exit::INTERRUPTED),
             Outcome::Done | Outcome::Parked => Ok(Exit::DONE),

@@ -9,7 +9,6 @@ use super::PATIENCE;
 use super::rehearsal::{moment, rehearse};
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Say that a task that you hold is done
 ///
@@ -73,7 +72,7 @@ pub(super) fn end(context: &Context, id: &TaskId, by: &By<'_>, ending: &Ending) 
     let status = locked.end(id, by, ending)?;
     locked.unlock()?.settle()?;
     match context.json {
-        true => context.print(serde_json::json!({ "id": document::id(id), "status": status }))?,
+        true => context.print(serde_json::json!({ "id": id, "status": status }))?,
         false => context.confirm(match status {
             Status::Pending => format!("task {id} is pending again"),
             status => format!("task {id}: {status}"),

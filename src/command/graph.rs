@@ -10,7 +10,6 @@ use board::task_id::TaskId;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
-use crate::view::document;
 use crate::view::graph::{self as view, Node};
 
 /// Show which task waits for which
@@ -62,8 +61,8 @@ impl Graph {
             write!(out, "{}", view::mermaid(&graph))?;
         } else if context.json {
             for (id, node) in &graph {
-                let waits_for: Vec<_> = node.waits_for.iter().map(document::id).collect();
-                let line = serde_json::json!({ "id": document::id(id), "subject": node.subject, "status": node.status, "waitsFor": waits_for });
+                let waits_for: Vec<_> = node.waits_for.iter().collect();
+                let line = serde_json::json!({ "id": id, "subject": node.subject, "status": node.status, "waitsFor": waits_for });
                 writeln!(out, "{}", crate::view::escape::json(line.to_string()))?;
             }
         } else {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use board::Board;
 use board::name::Name;
+use board::task::{Attempt, Task};
 use board::task_id::TaskId;
 
 use crate::context::Context;
@@ -58,9 +59,14 @@ impl Logs {
         let none = |message: String| Failure::Refused { rule: "no-log", message };
         let task = TaskId::new(&self.of).ok().and_then(|id| board.read_task(&id).ok());
         if let Some((_, task)) = task {
-            let turn = task.claim.as_ref().map(|claim| &claim.turn).or(task.attempts.last().map(|last| &last.turn));
-            let turn = turn.ok_or_else(|| none(format!("task {} has had no attempt yet", self.of)))?;
-            return Ok((board.place().log(&task.id, turn), Writer::Turn(task.id.clone(), turn.clone())));
+            let claim = task.claim.as_ref().map(|claim| (&claim.turn, &claim.by));
+            let last = claim.or(task.attempts.last().map(|last| (&last.turn, &last.by)));
+            let (turn, by) = last.ok_or_else(|| none(format!("task {} has had no attempt yet", self.of)))?;
+            let log = board.place().log(&task.id, turn);
+            return match log.exists() {
+                true => Ok((log, Writer::Turn(task.id.clone(), turn.clone()))),
+                false => Err(none(no_log(board, &task, turn, by))),
+            };
         }
         let name = Name::new(&self.of).map_err(board::Error::from)?;
         let log = board.place().teammate_log(&name);
@@ -69,6 +75,20 @@ impl Logs {
             false => Err(none(format!("there is neither a task nor a log of a teammate called {name}"))),
         }
     }
+}
+
+/// What there is instead of the log of an attempt.
+fn no_log(board: &Board, task: &Task, turn: &str, by: &str) -> String {
+    let id = &task.id;
+    let attempts = || (1..).zip(&task.attempts);
+    let why = match attempts().find(|(_, attempt)| attempt.turn == turn) {
+        Some((number, Attempt { log: Some(log), .. })) => format!("the log of attempt {number} at task {id}, by {by}, is not here: {log}"),
+        Some((number, _)) => format!("attempt {number} at task {id} has no log: {by} did it, and crew ran no command for it"),
+        None => format!("the attempt at task {id} under way has no log: {by} is at it, and crew runs no command for it"),
+    };
+    let earlier = attempts().filter(|(_, attempt)| attempt.turn != turn).map(|(number, attempt)| (number, board.place().log(id, &attempt.turn)));
+    let logs: Vec<String> = earlier.filter(|(_, log)| log.is_file()).map(|(number, log)| format!("\nattempt {number} has one: {}", log.display())).collect();
+    format!("{why}; `crew show {id}` shows its attempts and its result{}", logs.concat())
 }
 
 fn is_writing(board: &Board, writer: &Writer) -> bool {

@@ -3,7 +3,6 @@
 use crate::claimants;
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Show which task a teammate would claim next, without claiming it
 ///
@@ -23,7 +22,7 @@ impl Next {
             return Ok(Exit::NOTHING_TO_DO);
         };
         match context.json {
-            true => context.print(serde_json::json!({ "id": document::id(&id) }))?,
+            true => context.print(serde_json::json!({ "id": id }))?,
             false => context.print(id)?,
         }
         Ok(Exit::DONE)

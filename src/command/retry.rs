@@ -9,7 +9,6 @@ use super::PATIENCE;
 use super::rehearsal::{once, rehearse};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Put failed tasks back: pending again, with all their retries
 #[derive(Debug, clap::Args)]
@@ -37,7 +36,7 @@ impl Retry {
 pub(super) fn say_status(context: &Context, ids: &[TaskId], status: &Status) -> Result<Exit, Failure> {
     for id in ids {
         match context.json {
-            true => context.print(serde_json::json!({ "id": document::id(id), "status": status }))?,
+            true => context.print(serde_json::json!({ "id": id, "status": status }))?,
             false => context.confirm(format!("task {id}: {status}")),
         }
     }

@@ -9,7 +9,11 @@ use board::name::Name;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 
-/// Send a teammate a message: it reads it with its next turn. Prints the message's id.
+/// Send a teammate a message: it reads it with its next turn. Prints the message's id
+///
+/// One with a command of its own reads it as text on standard input; one that only executes tasks hands it to the
+/// command of its next task. Both find it as JSON in the file that CREW_MESSAGES names. It is taken out of the inbox
+/// when the command has ended by itself; cut short, it comes again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendMessage {
     /// To whom

@@ -15,6 +15,7 @@ use teammates::workplace::Workplace;
 use tokio::task::LocalSet;
 
 use crate::arming::{self, Scope};
+use crate::claimants;
 use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
@@ -71,14 +72,14 @@ impl Spawn {
 
     fn profile(&self, place: &Place, name: &Name) -> Result<Profile, Failure> {
         let file = self.from.clone().unwrap_or_else(|| place.profile(name));
-        let mut profile = match std::fs::read_to_string(&file) {
-            Ok(text) => profile::parse(&text, &file, origin(&file)).map_err(|e| refused(e.to_string()))?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && self.from.is_none() => Profile::named(name.as_str()).map_err(board::Error::from)?,
-            Err(e) => return Err(refused(format!("cannot read {}: {e}", file.display()))),
+        let mut profile = match claimants::read_profile(&file, origin(&file))? {
+            Some(profile) => profile,
+            None if self.from.is_none() => Profile::named(name.as_str()).map_err(board::Error::from)?,
+            None => return Err(Failure::Usage(format!("there is no file {}", file.display()))),
         };
         profile.name = name.clone();
         if let Some(runner) = &self.runner {
-            profile.runner = profile::runner(runner).map_err(|rule| refused(format!("--runner {runner:?}: {rule}")))?;
+            profile.runner = profile::runner(runner).map_err(|rule| Failure::Usage(format!("--runner {runner:?}: {rule}")))?;
         }
         Ok(profile)
     }

@@ -1,7 +1,9 @@
 //! `crew team`: who is at work.
 
+use board::Board;
 use board::alive::Liveness;
-use board::presence::{Activity, Seen};
+use board::presence::{Activity, Hold, Seen};
+use jiff::Timestamp;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -9,10 +11,13 @@ use crate::terminal;
 use crate::view;
 use crate::view::team::Member;
 
-/// Show the teammates: what each does, on which task, and since when.
+/// Show the teammates: what each does, on which task, and since when
+///
+/// Those that have shut down are left out, and those that died when nothing was heard of them for a day and their
+/// tasks are on the board again. --all shows them, too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Team {
-    /// Also those that have ended
+    /// Also those that have ended, however long ago
     #[arg(short, long)]
     all: bool,
 }
@@ -21,7 +26,14 @@ impl Team {
     /// Runs the verb.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
-        let members = board.teammates()?.iter().map(member).filter(|member| self.all || member.status != "shutdown").collect::<Vec<_>>();
+        let now = board::clock::now();
+        let seen = board.teammates()?;
+        let members = seen.iter().map(|seen| (seen, member(seen))).filter(|(seen, member)| match member.status {
+            "shutdown" => self.all,
+            "dead" => self.all || !is_long_gone(&board, seen, now),
+            _ => true,
+        });
+        let members = members.map(|(_, member)| member).collect::<Vec<_>>();
         match context.json {
             true => {
                 let lines: Vec<String> = members.iter().filter_map(|member| serde_json::to_string(member).ok()).collect();
@@ -30,10 +42,20 @@ impl Team {
                 }
             }
             false if members.is_empty() => context.say("nobody is at work; `crew spawn NAME` starts a teammate, `crew work` works here and now"),
-            false => context.print(view::team::table(&members, board::clock::now(), terminal::width(), terminal::colours()).join("\n"))?,
+            false => context.print(view::team::table(&members, now, terminal::width(), terminal::colours()).join("\n"))?,
         }
         Ok(Exit::DONE)
     }
+}
+
+/// For so long the dead are shown, in hours.
+const DEAD_SHOWN: i64 = 24;
+
+/// Whether a dead teammate was not heard of for long, and nothing of what it held still waits for being cleaned up.
+fn is_long_gone(board: &Board, seen: &Seen, now: Timestamp) -> bool {
+    let Some(record) = &seen.record else { return true };
+    let holds = |hold: &Hold| board.read_task(&hold.task).is_ok_and(|(_, task)| task.claim.is_some_and(|claim| claim.turn == hold.turn));
+    now.duration_since(record.since).as_hours() >= DEAD_SHOWN && !record.holds.iter().any(holds)
 }
 
 /// What can be said of a teammate from outside: the kernel's word before its own.
@@ -52,7 +74,7 @@ fn member(seen: &Seen) -> Member {
         status,
         tasks: record
             .filter(|record| at_work && record.status == Activity::Working)
-            .map(|record| record.holds.iter().map(|hold| hold.task.to_string()).collect())
+            .map(|record| record.holds.iter().map(|hold| hold.task.clone()).collect())
             .unwrap_or_default(),
         since: record.map(|record| record.since),
         pid: record.filter(|_| at_work).map(|record| record.process.pid),

@@ -8,7 +8,6 @@ use super::PATIENCE;
 use super::rehearsal::rehearse;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::view::document;
 
 /// Let a task wait no longer
 #[derive(Debug, clap::Args)]
@@ -34,8 +33,8 @@ impl Unblock {
         let left: Vec<&str> = task.blocked_by.iter().map(TaskId::as_str).collect();
         match context.json {
             true => {
-                let left: Vec<_> = task.blocked_by.iter().map(document::id).collect();
-                context.print(serde_json::json!({ "id": document::id(id), "status": task.status, "blockedBy": left }))?;
+                let left: Vec<_> = task.blocked_by.iter().collect();
+                context.print(serde_json::json!({ "id": id, "status": task.status, "blockedBy": left }))?;
             }
             false if left.is_empty() => context.confirm(format!("task {id} waits for none")),
             false => context.confirm(format!("task {id} still waits for {}", left.join(", "))),

@@ -16,7 +16,6 @@ use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::machine;
 use crate::prospects;
-use crate::view::document;
 
 /// Wait until tasks are finished
 ///
@@ -152,10 +151,9 @@ impl Wait {
         let cancelled: &[TaskId] = if self.all { &[] } else { &standing.cancelled };
         let done = standing.failed.is_empty() && standing.stuck.is_empty() && cancelled.is_empty();
         if context.json {
-            let ids = |ids: &[TaskId]| ids.iter().map(document::id).collect::<Vec<_>>();
-            let stuck: Vec<_> = standing.stuck.iter().map(|id| serde_json::json!({ "id": document::id(id), "why": why(id) })).collect();
+            let stuck: Vec<_> = standing.stuck.iter().map(|id| serde_json::json!({ "id": id, "why": why(id) })).collect();
             context.print(serde_json::json!({
-                "done": done, "completed": standing.finished, "failed": ids(&standing.failed), "cancelled": ids(&standing.cancelled), "stuck": stuck,
+                "done": done, "completed": standing.finished, "failed": standing.failed, "cancelled": standing.cancelled, "stuck": stuck,
             }))?;
         } else {
             let name = |ids: &[TaskId], what: &str| {

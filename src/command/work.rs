@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use board::Durability;
-use teammates::batch::{self, Batch};
+use teammates::batch::{self, Batch, Consent as _};
 use teammates::workplace::Workplace;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
@@ -22,7 +22,22 @@ use crate::view;
 ///
 /// Runs the `run` of every task that is ready, as many at once as --jobs says, until nothing can go on. Tasks
 /// without a command are left for teammates that think. Ctrl-C ends what runs and puts its tasks back; a second
-/// `crew work` goes on where this one stopped.
+/// `crew work` goes on where this one stopped. A command whose task is cancelled or taken away meanwhile is ended.
+///
+/// Before it runs what tasks that git tracks bring, it shows the commands and asks; tasks that git brings while it
+/// runs are left alone, unless --yes allowed all.
+///
+/// With --json stdout has one object a line, by its "event":
+///
+/// * began: task, attempt
+///
+/// * ended: task, outcome, exit, reason, status (null: the task was taken away meanwhile)
+///
+/// * returned: task, by, status (of a task whose holder had died)
+///
+/// * summary, the last: completed, failed, again (attempts to be made again), takenAway, interrupted, left: of
+///   unfinished tasks {"why", "tasks"} with why one of failed, needThought, waitForAnswer, ofOthers, blocked,
+///   notAllowed, ready, and of files that are no valid tasks {"why": "invalid", "files"}
 #[derive(Debug, clap::Args)]
 pub(crate) struct Work {
     /// How many commands run at once [default: the number of processors]
@@ -34,7 +49,7 @@ pub(crate) struct Work {
     /// Sync nothing but every few seconds: a power cut may cost the last seconds' progress, never a task
     #[arg(long)]
     relaxed: bool,
-    /// Run the commands of tasks that git tracks without asking
+    /// Run the commands of tasks that git tracks, now and later, without asking
     #[arg(short, long)]
     yes: bool,
 }
@@ -44,7 +59,7 @@ impl Work {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let waits = config::apply(&mut board)?;
-        arming::allow(&mut board, Scope::Everything, self.yes, "crew work")?;
+        let consent = arming::allow(&mut board, Scope::Commands, self.yes, "crew work")?;
         if self.relaxed {
             board.set_durability(Durability::Relaxed);
         }
@@ -59,14 +74,14 @@ impl Work {
         let runtime = machine::runtime().map_err(start)?;
         let (count, interrupted) = LocalSet::new().block_on(&runtime, async {
             let interrupted = interrupt::forward_to(&stop).map_err(start)?;
-            let count = batch::run(&workplace, &batch, &stop, &mut |event| progress.show(&event)).await;
+            let count = batch::run(&workplace, &batch, &consent, &stop, &mut |event| progress.show(&event)).await;
             Ok::<_, Failure>((count, interrupted.get()))
         })?;
         progress.finish();
         let count = count?;
         let mut board = workplace.board();
         board.look()?;
-        let left = view::left::of(&board);
+        let left = view::left::of(&board, |id| consent.may_claim(id));
         progress.summary(&count, &left, interrupted);
         match (interrupted, count.failed) {
             (true, _) => Ok(Exit::INTERRUPTED),

@@ -6,7 +6,6 @@ use board::document::{Document, Problem};
 use board::index::State;
 use board::ready::NotReady;
 use board::task::Task;
-use board::task_id::TaskId;
 
 use super::escape;
 
@@ -42,10 +41,7 @@ fn say_id(document: &mut Document<'_>, task: &Task) {
     document.remove("why");
     let said = document.get("id").is_some_and(|id| id != "null") && task.other_id.is_none();
     if !said {
-        match task.id.number() {
-            Some(number) => document.set_first("id", &number),
-            None => document.set_first("id", &task.id),
-        }
+        document.set_first("id", &task.id);
     }
 }
 
@@ -65,15 +61,11 @@ pub(crate) fn problem_of(state: &State) -> Option<(&'static str, &Problem)> {
     }
 }
 
-/// An id as documents write it: a number where it is one.
-pub(crate) fn id(id: &TaskId) -> serde_json::Value {
-    id.number().map_or_else(|| id.as_str().into(), Into::into)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use board::Rule;
+    use board::task_id::TaskId;
 
     fn line(id: &str, text: &str, ready: Result<(), NotReady>) -> String {
         let mut document = Document::parse(text.as_bytes()).unwrap();

@@ -1,5 +1,6 @@
 //! The team as a table.
 
+use board::task_id::TaskId;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ pub(crate) struct Member {
     /// `working`, `idle`, `stopped`, `shutdown` or `dead`.
     pub(crate) status: &'static str,
     /// The tasks that it holds.
-    pub(crate) tasks: Vec<String>,
+    pub(crate) tasks: Vec<TaskId>,
     /// Since when it does that.
     pub(crate) since: Option<jiff::Timestamp>,
     /// Its process.
@@ -34,7 +35,7 @@ pub(crate) fn table(members: &[Member], now: Timestamp, width: Option<u16>, colo
             "dead" | "stopped" => Shade::Wrong,
             _ => Shade::Quiet,
         };
-        let tasks = escape::line(&member.tasks.join(", ")).into_owned();
+        let tasks = escape::line(&member.tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")).into_owned();
         Line { cells: vec![member.name.clone(), member.status.to_owned(), since, pid, tasks], shade }
     };
     table::lay_out(&["NAME", "STATUS", "FOR", "PID", "TASK"], members.iter().map(row).collect(), width, colours)
@@ -61,7 +62,7 @@ mod tests {
         let member = |name: &str, status, seconds| Member {
             name: name.into(),
             status,
-            tasks: vec!["7".into()],
+            tasks: vec!["7".parse().unwrap()],
             since: Some(now - jiff::SignedDuration::from_secs(seconds)),
             pid: Some(42),
             runner: None,

@@ -41,6 +41,8 @@ pub struct Plan {
     pub task_on_stdin: bool,
     /// When a command that asks to be tried later is tried again.
     pub waits: Waits,
+    /// Variables for it besides those that every attempt has.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// The clock of tasks that wait for something outside: doubling intervals up to a cap.
@@ -109,6 +111,7 @@ impl<'a> Attempt<'a> {
             ("CREW_LOG_DIR".into(), logs.path().into()),
         ];
         env.extend(seat.identity());
+        env.extend(plan.env.iter().cloned());
         if task.edges().next().is_some() {
             let name = format!("{turn}.results.json");
             let text = serde_json::to_vec_pretty(&workplace.results_for(claimed)).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use board::locked::Claimed;
 use board::name::Name;
 use board::ready::{Claimant, Takes};
-use board::task::{Parked, Status};
+use board::task::{Outcome, Parked, Status, Task};
 use board::task_id::TaskId;
 use board::transition::Ending;
 use board::watch::Watch;
@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use crate::attempt::{Plan, Waits};
 use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
+use crate::telling::{Settled, Telling};
 use crate::workplace::{Seat, Workplace};
 
 /// How often the board is looked at while commands run, besides on events and ends.
@@ -39,6 +40,14 @@ pub struct Batch {
     pub waits: Waits,
     /// Whether change events are to be relied on.
     pub events: bool,
+}
+
+/// Which tasks may be run here. Those that may not are left alone.
+pub trait Consent {
+    /// Whether a task may be claimed, as far as its name tells.
+    fn may_claim(&self, id: &TaskId) -> bool;
+    /// Whether what it runs may be run. Asked of every task that was claimed; a no holds for the whole batch.
+    fn may_run(&self, task: &Task) -> bool;
 }
 
 /// What happened, for whoever shows progress.
@@ -77,16 +86,24 @@ pub struct Count {
     pub failed: usize,
     /// Attempts after which the task is to be tried again.
     pub again: usize,
+    /// Attempts whose task was taken away meanwhile.
+    pub taken_away: usize,
 }
 
 /// Works through the board until nothing can go on, or until `stop` says so. To be called within a
 /// [`tokio::task::LocalSet`].
 ///
 /// An error stops all: what runs is ended, and its tasks go back.
-pub async fn run(workplace: &Workplace, batch: &Batch, stop: &watch::Sender<Option<String>>, show: &mut dyn FnMut(Event<'_>)) -> Result<Count> {
+pub async fn run(
+    workplace: &Workplace,
+    batch: &Batch,
+    consent: &dyn Consent,
+    stop: &watch::Sender<Option<String>>,
+    show: &mut dyn FnMut(Event<'_>),
+) -> Result<Count> {
     // Before seats are taken, whose names may be those of dead holders: so that what they lost is told.
     cleaning::return_stale_claims(&mut workplace.board())?.iter().for_each(|returned| show(Event::Returned(returned)));
-    let mut run = Run::open(workplace, batch, stop)?;
+    let mut run = Run::open(workplace, batch, consent, stop)?;
     let worked = run.work(show).await;
     if worked.is_err() {
         stop.send_replace(Some("the batch ended with an error".into()));
@@ -100,33 +117,30 @@ pub async fn run(workplace: &Workplace, batch: &Batch, stop: &watch::Sender<Opti
 struct Run<'a> {
     workplace: &'a Workplace,
     batch: &'a Batch,
+    consent: &'a dyn Consent,
     told: Told,
     free: Vec<Arc<Seat>>,
     lanes: JoinSet<(Arc<Seat>, Claimed, Result<Ending>)>,
     settling: JoinSet<Result<Settled>>,
+    telling: Telling,
     watch: Option<Watch>,
     wake: Arc<Notify>,
     count: Count,
 }
 
-struct Settled {
-    worked: Claimed,
-    ending: Ending,
-    status: Option<Status>,
-}
-
 impl<'a> Run<'a> {
-    fn open(workplace: &'a Workplace, batch: &'a Batch, stop: &watch::Sender<Option<String>>) -> Result<Self> {
+    fn open(workplace: &'a Workplace, batch: &'a Batch, consent: &'a dyn Consent, stop: &watch::Sender<Option<String>>) -> Result<Self> {
         let free = take_seats(workplace, batch.jobs.max(1))?;
         let (lanes, settling) = (JoinSet::new(), JoinSet::new());
         let wake = Arc::new(Notify::new());
-        Ok(Run { workplace, batch, told: stop.subscribe(), free, lanes, settling, watch: None, wake, count: Count::default() })
+        let (telling, count) = (Telling::default(), Count::default());
+        Ok(Run { workplace, batch, consent, told: stop.subscribe(), free, lanes, settling, telling, watch: None, wake, count })
     }
 
     async fn work(&mut self, show: &mut dyn FnMut(Event<'_>)) -> Result<()> {
         self.look(true, show)?;
         loop {
-            self.fill(show)?;
+            self.fill(show).await?;
             let due = self.next_due();
             if self.lanes.is_empty() && self.settling.is_empty() && (due.is_none() || self.is_told()) {
                 return Ok(());
@@ -162,13 +176,13 @@ impl<'a> Run<'a> {
     }
 
     /// Gives every free seat a task, while there are any.
-    fn fill(&mut self, show: &mut dyn FnMut(Event<'_>)) -> Result<()> {
+    async fn fill(&mut self, show: &mut dyn FnMut(Event<'_>)) -> Result<()> {
         while !self.is_told()
             && self.settling.len() < MOST_SETTLING
             && let Some(seat) = self.free.pop()
         {
             let claimant = Claimant { takes: Takes::Commands, ..Claimant::shell(seat.name().as_str()) };
-            let claimed = match self.workplace.claim(&seat, &claimant, None) {
+            let claimed = match self.claim(&seat, &claimant).await {
                 Ok(Some(claimed)) => claimed,
                 other => {
                     self.free.push(seat);
@@ -180,8 +194,8 @@ impl<'a> Run<'a> {
                 }
             };
             let Some(command) = claimed.task.run.clone() else { continue };
-            show(Event::Began { task: &claimed.task.id, subject: &claimed.task.subject, attempt: claimed.attempt });
-            let plan = Plan { command, timeout: claimed.task.timeout.or(self.batch.timeout), task_on_stdin: false, waits: self.batch.waits };
+            self.telling.began(&claimed, show);
+            let plan = Plan { command, timeout: claimed.task.timeout.or(self.batch.timeout), task_on_stdin: false, waits: self.batch.waits, env: Vec::new() };
             let (workplace, told) = (self.workplace.clone(), self.told.clone());
             self.lanes.spawn_local(async move {
                 let ending = lane::attempt(&workplace, &seat, &claimed, &plan, told).await;
@@ -189,6 +203,45 @@ impl<'a> Run<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Claims the best task that may be run here.
+    async fn claim(&self, seat: &Seat, claimant: &Claimant) -> Result<Option<Claimed>> {
+        let mut refused: Vec<TaskId> = Vec::new();
+        loop {
+            let Some(wanted) = self.wanted(claimant, &refused)? else { return Ok(None) };
+            let claimed = match (self.workplace.claim(seat, claimant, wanted.as_ref()), wanted) {
+                // Somebody else was faster, or its file has changed.
+                (Err(e), Some(id)) if e.is_refusal() => {
+                    refused.push(id);
+                    continue;
+                }
+                (claimed, _) => claimed?,
+            };
+            match claimed {
+                Some(claimed) if !self.consent.may_run(&claimed.task) => {
+                    let released = Ending::because(Outcome::Released, "nobody here has allowed what it runs");
+                    match self.workplace.end(seat, &claimed, released).await {
+                        Err(e) if !e.is_refusal() => return Err(e),
+                        Err(_) => {}
+                        Ok(settling) => drop(settling.settle().await?),
+                    }
+                }
+                claimed => return Ok(claimed),
+            }
+        }
+    }
+
+    /// Which task to claim: whichever is best then (`Some(None)`), as long as nothing that stands before the others is
+    /// to be left alone.
+    fn wanted(&self, claimant: &Claimant, refused: &[TaskId]) -> Result<Option<Option<TaskId>>> {
+        let mut board = self.workplace.board();
+        let may_claim = |id: &&TaskId| !refused.contains(id) && self.consent.may_claim(id);
+        if board.index().ready_for(claimant).next().is_none_or(|best| may_claim(&best)) {
+            return Ok(Some(None));
+        }
+        board.look()?;
+        Ok(board.index().ready_for(claimant).find(may_claim).cloned().map(Some))
     }
 
     /// Begins to watch, at the first time that there is nothing to claim: before, events would only tell of our own
@@ -207,6 +260,7 @@ impl<'a> Run<'a> {
     fn ended(&mut self, ended: std::result::Result<(Arc<Seat>, Claimed, Result<Ending>), tokio::task::JoinError>) -> Result<()> {
         let (seat, claimed, ending) = ended.map_err(|e| died(self.workplace, e))?;
         self.free.push(Arc::clone(&seat));
+        self.telling.ends(&claimed);
         let (workplace, ending) = (self.workplace.clone(), ending?);
         self.settling.spawn_local(async move {
             let Worked { claimed, ending, on_board } = lane::end(&workplace, &seat, claimed, ending).await?;
@@ -214,19 +268,20 @@ impl<'a> Run<'a> {
                 Ok(settling) => Some(settling.settle().await?),
                 Err(_) => None,
             };
-            Ok(Settled { worked: claimed, ending, status })
+            Ok(Settled { claimed, ending, status })
         });
         Ok(())
     }
 
     fn settled(&mut self, settled: std::result::Result<Result<Settled>, tokio::task::JoinError>, show: &mut dyn FnMut(Event<'_>)) -> Result<()> {
-        let Settled { worked, ending, status } = settled.map_err(|e| died(self.workplace, e))??;
-        match &status {
+        let settled = settled.map_err(|e| died(self.workplace, e))??;
+        match &settled.status {
             Some(Status::Completed) => self.count.completed += 1,
             Some(Status::Failed) => self.count.failed += 1,
-            _ => self.count.again += 1,
+            Some(_) => self.count.again += 1,
+            None => self.count.taken_away += 1,
         }
-        show(Event::Ended { task: &worked.task.id, subject: &worked.task.subject, ending: &ending, status: status.as_ref() });
+        self.telling.ended(settled, show);
         Ok(())
     }
 
@@ -239,6 +294,7 @@ impl<'a> Run<'a> {
         if happened.overflow || (by_the_clock && self.watch.is_none()) {
             board.sweep()?;
         }
+        self.workplace.say_looked();
         if by_the_clock {
             cleaning::return_stale_claims(&mut board)?.iter().for_each(|returned| show(Event::Returned(returned)));
             let due: Vec<TaskId> = board.index().due(clock::now()).into_iter().filter(|id| self.is_ours(&board, id)).collect();

@@ -11,6 +11,7 @@ use board::{Board, Result, clock};
 
 use crate::group_record;
 use crate::leftovers;
+use crate::reading;
 
 /// Between SIGTERM and SIGKILL for what a dead holder left running.
 const GRACE: Duration = Duration::from_secs(2);
@@ -38,8 +39,10 @@ impl Returned {
 }
 
 /// Returns every claim whose holder is gone for certain. What the holder left running is ended first, without the
-/// board's lock: never for claims from a shell, which name no process of ours.
+/// board's lock: never for claims from a shell, which name no process of ours. What turns over messages left running
+/// is ended in the same way.
 pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
+    end_left_readings(board)?;
     board.look()?;
     let stale = board.stale_claims(clock::now())?;
     if stale.is_empty() {
@@ -70,15 +73,27 @@ fn log_of(board: &Board, task: &TaskId, turn: &str) -> Option<String> {
     log.is_file().then(|| log.display().to_string())
 }
 
-fn end_leftovers(board: &Board, stale: &Stale) -> usize {
-    let Some(process) = &stale.claim.process else { return 0 };
-    // Its processes can only be here if it ran under this kernel.
-    if !process.shares_our_kernel() {
-        return 0;
+/// Ends what dead teammates' turns over messages left running. Their messages still wait, and come again.
+fn end_left_readings(board: &Board) -> Result<()> {
+    for (name, reading) in reading::left(board) {
+        let ended = end_turn(board, &name, &reading.turn, &reading.process.boot);
+        tracing::info!("a turn of {name} over its messages: lost with its process; {ended} processes of it ended");
+        reading::forget(board.place(), &name, &reading)?;
     }
-    let record = Name::new(&stale.claim.by).ok().and_then(|name| board.groups_of(&name));
-    let groups = record.map(|record| group_record::parse(&record, &process.boot)).unwrap_or_default();
-    match leftovers::end(&stale.claim.turn, &groups, GRACE) {
+    Ok(())
+}
+
+fn end_leftovers(board: &Board, stale: &Stale) -> usize {
+    // Its processes can only be here if it ran under this kernel.
+    match (&stale.claim.process, Name::new(&stale.claim.by)) {
+        (Some(process), Ok(name)) if process.shares_our_kernel() => end_turn(board, &name, &stale.claim.turn, &process.boot),
+        _ => 0,
+    }
+}
+
+fn end_turn(board: &Board, name: &Name, turn: &str, boot: &str) -> usize {
+    let groups = board.groups_of(name).map(|record| group_record::parse(&record, boot)).unwrap_or_default();
+    match leftovers::end(turn, &groups, GRACE) {
         Ok(report) => report.ended.len(),
         Err(e) => {
             tracing::warn!("{e}");

@@ -23,7 +23,8 @@ pub const TURN: &str = "CREW_TURN";
 pub const PASS: &str = "CREW_PASS_ENV";
 
 /// Variables that describe one turn; never inherited.
-pub const TURN_VARIABLES: [&str; 8] = [TURN, "CREW_AS", "CREW_ATTEMPT", "CREW_LOG_DIR", "CREW_OPENING", "CREW_RESULTS", "CREW_TASK_FILE", "CREW_TASK_ID"];
+pub const TURN_VARIABLES: [&str; 9] =
+    [TURN, "CREW_AS", "CREW_ATTEMPT", "CREW_LOG_DIR", "CREW_MESSAGES", "CREW_OPENING", "CREW_RESULTS", "CREW_TASK_FILE", "CREW_TASK_ID"];
 
 /// How names of secrets end, in capitals.
 const SECRET_ENDINGS: [&str; 17] = [

@@ -9,6 +9,7 @@ use board::{Error, Result};
 use tokio::sync::watch;
 
 use crate::attempt::{self, Plan};
+use crate::taken;
 use crate::workplace::{Seat, Settling, Workplace};
 
 /// Whether lanes are to end now, and why. The sender is whoever may tell them.
@@ -40,9 +41,16 @@ pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan:
     end(&workplace, &seat, claimed, ending).await
 }
 
-/// The attempt alone. An error: no command can be run now, and the task was given back.
+/// The attempt alone. Its command is ended when lanes are told to end, and when its turn no longer holds the task:
+/// cancelled, released by force, another's. An error: no command can be run now, and the task was given back.
 pub async fn attempt(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, told: Told) -> Result<Ending> {
-    match attempt::run(workplace, seat, claimed, plan, told_to_end(told)).await {
+    let cut_short = async {
+        tokio::select! {
+            why = told_to_end(told) => why,
+            why = taken::away(workplace, claimed) => why,
+        }
+    };
+    match attempt::run(workplace, seat, claimed, plan, cut_short).await {
         Ok(ending) => Ok(ending),
         Err(e) => {
             let released = Ending::because(Outcome::Released, format!("the attempt could not begin: {e}"));

@@ -48,5 +48,8 @@ mod nearest;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+mod reading;
+mod taken;
 pub mod teammate;
+mod telling;
 pub mod workplace;

@@ -1,7 +1,11 @@
-//! A turn over messages: a teammate with a command of its own reads what waits in its inbox.
+//! Messages for a teammate: handed to a turn as a file, and taken out of the inbox when the turn has ended by itself.
+//!
+//! A teammate with a command of its own reads them in a turn of their own. One that only executes what tasks bring
+//! hands them to the next attempt.
 
 use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use board::disk::Dir;
@@ -12,63 +16,103 @@ use board::{Result, turn};
 use crate::attempt;
 use crate::lane::{self, Told};
 use crate::process::{self, Ended, Spawn};
+use crate::reading;
 use crate::workplace::{Seat, Workplace};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs the command over the messages: as text on its standard input, as JSON in the file `$CREW_MESSAGES`.
-///
-/// They are consumed when it ends by itself, however it ends; cut short, they come again.
-pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &Command, timeout: Option<Duration>, told: Told) -> Result<()> {
-    let turn = turn::fresh();
-    let waiting = inbox.read(Some(&turn))?;
-    let logs = Dir::make(&workplace.place().state().join("logs/messages"), 0o700)?;
-    let file = format!("{turn}.json");
-    write_file(&logs, &file, &waiting)?;
-    let log = logs.open_append(&format!("{turn}.log"), 0o600)?;
-    let spawn = Spawn {
-        turn: &turn,
-        argv: command.argv().into_iter().map(OsString::from).collect(),
-        cwd: workplace.place().project().to_path_buf(),
-        env: vec![
-            ("CREW_BOARD".into(), workplace.place().tasks().into()),
-            ("CREW_AS".into(), seat.name().as_str().into()),
-            ("CREW_MESSAGES".into(), logs.join(&file).into()),
-        ],
-        stdin: as_text(&waiting).ok(),
-        output: &log,
-        group_record: Some(seat.groups()),
-    };
-    let ended = match workplace.children().spawn(spawn) {
-        Ok(running) => {
-            running.wait(process::Ending { timeout, grace: GRACE, keep: false }, async { drop(lane::told_to_end(told).await) }).await.map_err(|e| e.to_string())
-        }
-        Err(e) => Err(e.to_string()),
-    };
-    attempt::end_leftovers(workplace, seat, &turn, false).await;
-    match &ended {
-        Ok(Ended::Exited(0)) => {}
-        Ok(ended) => tracing::warn!("the command over messages ended with {ended:?}; its log is {}", logs.join(&format!("{turn}.log")).display()),
-        Err(e) => tracing::warn!("the command over messages did not run: {e}"),
+/// Messages that a turn was given.
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    ids: Vec<String>,
+    file: PathBuf,
+}
+
+impl Delivered {
+    /// Where the turn's command finds them.
+    pub(crate) fn variable(&self) -> (OsString, OsString) {
+        ("CREW_MESSAGES".into(), self.file.clone().into())
     }
-    if !matches!(ended, Ok(Ended::Cancelled)) {
-        let ids: Vec<String> = said(&waiting).map(|message| message.id.clone()).collect();
-        inbox.consume(&ids)?;
+
+    /// Takes them out of the inbox: the turn that read them has ended by itself.
+    pub(crate) fn consume(&self, inbox: &Inbox) -> Result<()> {
+        inbox.consume(&self.ids)
     }
-    Ok(())
+}
+
+/// Writes what waits into a file for a turn; `None`: nothing waits.
+pub(crate) fn deliver(inbox: &Inbox, turn: &str, dir: &Dir) -> Result<Option<Delivered>> {
+    if inbox.is_empty() {
+        return Ok(None);
+    }
+    deliver_these(&inbox.read(Some(turn))?, turn, dir)
+}
+
+fn deliver_these(waiting: &Waiting, turn: &str, dir: &Dir) -> Result<Option<Delivered>> {
+    let list: Vec<serde_json::Value> = said(waiting)
+        .map(|message| serde_json::json!({ "id": message.id, "from": message.from, "at": message.at, "text": message.text, "again": waiting.again.contains(&message.id) }))
+        .collect();
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let name = format!("{turn}.messages.json");
+    dir.replace(&name, &serde_json::to_vec_pretty(&list).unwrap_or_default(), 0o600, false)?;
+    Ok(Some(Delivered { ids: said(waiting).map(|message| message.id.clone()).collect(), file: dir.join(&name) }))
 }
 
 fn said(waiting: &Waiting) -> impl Iterator<Item = &board::inbox::Message> {
     waiting.messages.iter().filter(|message| message.kind == Kind::Say)
 }
 
-/// Writes messages as JSON, for a command that reads `$CREW_MESSAGES`.
-pub(crate) fn write_file(dir: &Dir, name: &str, waiting: &Waiting) -> Result<()> {
-    let list: Vec<serde_json::Value> = said(waiting)
-        .map(|message| serde_json::json!({ "id": message.id, "from": message.from, "at": message.at, "text": message.text, "again": waiting.again.contains(&message.id) }))
-        .collect();
-    dir.replace(name, &serde_json::to_vec_pretty(&list).unwrap_or_default(), 0o600, false)
+/// What came of a turn over messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// It ended, or was cut short; what it did not consume comes again.
+    Over,
+    /// Its command could not even start: the messages wait.
+    NotStarted,
+}
+
+/// Runs the command over the messages: as text on its standard input, as JSON in the file `$CREW_MESSAGES`.
+///
+/// They are consumed when it ends by itself, however it ends, or when its time is over; told to end, they come again.
+pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &Command, timeout: Option<Duration>, told: Told) -> Result<Read> {
+    let turn = turn::fresh();
+    let waiting = inbox.read(Some(&turn))?;
+    let logs = Dir::make(&workplace.place().state().join("logs/messages"), 0o700)?;
+    let Some(delivered) = deliver_these(&waiting, &turn, &logs)? else { return Ok(Read::Over) };
+    let log = logs.open_append(&format!("{turn}.log"), 0o600)?;
+    let spawn = Spawn {
+        turn: &turn,
+        argv: command.argv().into_iter().map(OsString::from).collect(),
+        cwd: workplace.place().project().to_path_buf(),
+        env: vec![("CREW_BOARD".into(), workplace.place().tasks().into()), ("CREW_AS".into(), seat.name().as_str().into()), delivered.variable()],
+        stdin: as_text(&waiting).ok(),
+        output: &log,
+        group_record: Some(seat.groups()),
+    };
+    reading::begin(workplace.place(), seat.name(), &turn)?;
+    let running = workplace.children().spawn(spawn);
+    let ended = match running {
+        Ok(running) => running.wait(process::Ending { timeout, grace: GRACE, keep: false }, async { drop(lane::told_to_end(told).await) }).await,
+        Err(e) => {
+            tracing::warn!("the command over messages cannot start: {e}; the messages wait, and it is tried again later");
+            reading::end(workplace.place(), seat.name())?;
+            return Ok(Read::NotStarted);
+        }
+    };
+    attempt::end_leftovers(workplace, seat, &turn, false).await;
+    reading::end(workplace.place(), seat.name())?;
+    match &ended {
+        Ok(Ended::Exited(0)) => {}
+        Ok(ended) => tracing::warn!("the command over messages ended with {ended:?}; its log is {}", logs.join(&format!("{turn}.log")).display()),
+        Err(e) => tracing::warn!("the command over messages: {e}"),
+    }
+    if !matches!(ended, Ok(Ended::Cancelled)) {
+        delivered.consume(inbox)?;
+    }
+    Ok(Read::Over)
 }
 
 fn as_text(waiting: &Waiting) -> std::io::Result<std::fs::File> {

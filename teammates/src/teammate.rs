@@ -21,10 +21,12 @@ use crate::attempt::{Plan, Waits};
 use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
-use crate::messages;
+use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::workplace::{Seat, Workplace};
 
+/// When a command over messages that could not start is tried again.
+const START_AGAIN: Duration = Duration::from_secs(30);
 /// How often the whole directory is compared where events tell of changes.
 const SWEEP_WITH_EVENTS: Duration = Duration::from_secs(60);
 /// Where they do not, a look within so long of another process's sweep leaves it at that one.
@@ -42,6 +44,10 @@ pub struct Teammate {
     wake: Arc<Notify>,
     /// It was told to end, or asked to: it claims nothing more.
     ending: bool,
+    /// An attempt under way was given what waited in the inbox.
+    delivered: bool,
+    /// Until then no command over messages is started: the last one could not.
+    not_read_before: Instant,
     born: Instant,
     swept: Instant,
 }
@@ -76,7 +82,21 @@ impl Teammate {
         workplace.board().sweep()?;
         let claimant = claimant(&profile);
         let now = Instant::now();
-        Ok(Teammate { workplace, seat: Arc::new(seat), profile, claimant, waits, inbox, watch, wake, ending: false, born: now, swept: now })
+        Ok(Teammate {
+            workplace,
+            seat: Arc::new(seat),
+            profile,
+            claimant,
+            waits,
+            inbox,
+            watch,
+            wake,
+            ending: false,
+            delivered: false,
+            not_read_before: now,
+            born: now,
+            swept: now,
+        })
     }
 
     /// Lives until there is nothing to do, or until `told` is ready or a request comes to the inbox. To be called
@@ -140,6 +160,7 @@ impl Teammate {
             board.sweep_for_all(every)?;
             self.swept = Instant::now();
         }
+        self.workplace.say_looked();
         if !woken {
             cleaning::return_stale_claims(&mut board)?.iter().for_each(Returned::log);
         }
@@ -154,7 +175,8 @@ impl Teammate {
             return Ok(Looked::Request(request));
         }
         // One that only executes tasks reads its messages with its next task.
-        let message = self.profile.command.is_some() && waiting.messages.iter().any(|message| message.kind == Kind::Say);
+        let reads = self.profile.command.is_some() && Instant::now() >= self.not_read_before;
+        let message = reads && waiting.messages.iter().any(|message| message.kind == Kind::Say);
         Ok(Looked::Board(Look { woken_by_event: woken, message, own_task, turn: false, claimable }))
     }
 
@@ -178,12 +200,15 @@ impl Teammate {
             return Ok(Seen::ClaimLost);
         }
         let mut grace_over = pin!(None::<tokio::time::Sleep>);
+        // A command over messages that cannot start is no work: the minute with nothing to do goes on.
+        let mut worked = false;
         loop {
             tokio::select! {
                 ended = lanes.join_next() => match ended {
-                    Some(Ok(worked)) => if let Some(worked) = worked? { self.report(worked).await? },
+                    Some(Ok(lane)) => worked |= self.lane_ended(lane?).await?,
                     Some(Err(e)) => return Err(board::Error::Io { action: "work on", path: self.workplace.place().tasks().into(), source: e.into() }),
-                    None => return Ok(Seen::WorkEnded),
+                    None if worked => return Ok(Seen::WorkEnded),
+                    None => return Ok(Seen::ClaimLost),
                 },
                 () = async { match grace_over.as_mut().as_pin_mut() { Some(sleep) => sleep.await, None => std::future::pending().await } } => {
                     grace_over.set(None);
@@ -200,18 +225,32 @@ impl Teammate {
                 self.ending = true;
                 grace_over.set(Some(tokio::time::sleep(grace)));
             }
-            let has_room = |lanes: &Lanes| !lanes.is_empty() && lanes.len() < self.profile.lanes as usize;
+            let most = self.profile.lanes as usize;
+            let has_room = |lanes: &Lanes| !lanes.is_empty() && lanes.len() < most;
             while !self.ending && has_room(&lanes) && self.begin_task(&mut lanes, None, stopped)? {}
         }
     }
 
     /// Claims a task and begins to work on it. `false`: there is none.
-    fn begin_task(&self, lanes: &mut Lanes, wanted: Option<&TaskId>, stopped: &Told) -> Result<bool> {
+    fn begin_task(&mut self, lanes: &mut Lanes, wanted: Option<&TaskId>, stopped: &Told) -> Result<bool> {
         let Some(claimed) = self.claim(wanted)? else { return Ok(false) };
-        let plan = self.plan(&claimed);
+        let delivered = self.deliver(&claimed);
+        self.delivered |= delivered.is_some();
+        let plan = Plan { env: delivered.iter().map(Delivered::variable).collect(), ..self.plan(&claimed) };
         let work = lane::work(self.workplace.clone(), Arc::clone(&self.seat), claimed, plan, stopped.clone());
-        lanes.spawn_local(async move { work.await.map(Some) });
+        lanes.spawn_local(async move { work.await.map(|worked| Lane::Worked(Box::new(worked), delivered)) });
         Ok(true)
+    }
+
+    /// What waits in the inbox of a teammate that only executes tasks, for one attempt at a time. What cannot be
+    /// delivered now is later: no reason to leave a task alone.
+    fn deliver(&self, claimed: &Claimed) -> Option<Delivered> {
+        if self.delivered || self.profile.command.is_some() {
+            return None;
+        }
+        let logs = self.workplace.place().attempt_logs(&claimed.task.id);
+        let delivered = logs.and_then(|logs| messages::deliver(&self.inbox, &claimed.turn, &logs));
+        delivered.inspect_err(|e| tracing::warn!("task {}: its attempt gets no messages: {e}", claimed.task.id)).ok().flatten()
     }
 
     /// Begins a turn of a teammate with a command of its own, over the messages that wait for it.
@@ -220,7 +259,29 @@ impl Teammate {
         self.seat.set_activity(Activity::Working)?;
         let (workplace, seat, inbox) = (self.workplace.clone(), Arc::clone(&self.seat), Arc::clone(&self.inbox));
         let (timeout, told) = (self.profile.timeout, stopped.clone());
-        lanes.spawn_local(async move { messages::read(&workplace, &seat, &inbox, &command, timeout, told).await.map(|()| None) });
+        lanes.spawn_local(async move { messages::read(&workplace, &seat, &inbox, &command, timeout, told).await.map(Lane::Read) });
+        Ok(true)
+    }
+
+    /// `false`: nothing was begun.
+    async fn lane_ended(&mut self, lane: Lane) -> Result<bool> {
+        let (worked, delivered) = match lane {
+            Lane::Worked(worked, delivered) => (worked, delivered),
+            Lane::Read(Read::Over) => return Ok(true),
+            Lane::Read(Read::NotStarted) => {
+                self.not_read_before = Instant::now() + START_AGAIN;
+                return Ok(false);
+            }
+        };
+        // An exit code: the command ended by itself. A turn that was cut short, or is no longer one, consumes nothing.
+        let by_itself = worked.ending.exit.is_some() && worked.on_board.is_ok();
+        self.report(*worked).await?;
+        if let Some(delivered) = delivered {
+            self.delivered = false;
+            if by_itself {
+                delivered.consume(&self.inbox)?;
+            }
+        }
         Ok(true)
     }
 
@@ -246,12 +307,26 @@ impl Teammate {
 
     fn plan(&self, claimed: &Claimed) -> Plan {
         let command = claimed.task.run.clone().or_else(|| self.profile.command.clone()).unwrap_or_else(|| Command::Exec(vec!["false".into()]));
-        Plan { command, timeout: claimed.task.timeout.or(self.profile.timeout), task_on_stdin: self.profile.stdin == Stdin::Task, waits: self.waits }
+        Plan {
+            command,
+            timeout: claimed.task.timeout.or(self.profile.timeout),
+            task_on_stdin: self.profile.stdin == Stdin::Task,
+            waits: self.waits,
+            env: Vec::new(),
+        }
     }
 }
 
-/// What is under way; `None`: a turn over messages.
-type Lanes = JoinSet<Result<Option<Worked>>>;
+/// What is under way.
+type Lanes = JoinSet<Result<Lane>>;
+
+/// What came of it.
+enum Lane {
+    /// A turn on a task, and the messages that it was given.
+    Worked(Box<Worked>, Option<Delivered>),
+    /// A turn over messages.
+    Read(Read),
+}
 
 /// What a look found.
 enum Looked {

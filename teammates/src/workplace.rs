@@ -11,10 +11,11 @@ use board::name::Name;
 use board::place::Place;
 use board::presence::{Activity, Presence};
 use board::ready::Claimant;
-use board::task::Status;
+use board::task::{Outcome, Status};
 use board::task_id::TaskId;
 use board::transition::{By, Ending};
-use board::{Board, Error, Result, clock};
+use board::{Board, Error, Result, Rule, clock};
+use tokio::sync::watch;
 
 use crate::children::Children;
 use crate::cleaning::{self, Returned};
@@ -37,6 +38,7 @@ pub struct Workplace {
     place: Place,
     children: Children,
     sync: GroupSync,
+    looked: Arc<watch::Sender<()>>,
 }
 
 /// A teammate of this process: its name, held for as long as this lives, and where its children record themselves.
@@ -50,7 +52,7 @@ impl Workplace {
     /// Takes a board to work on. Once a process: see [`Children::new`].
     pub fn open(board: Board) -> std::io::Result<Workplace> {
         let children = Children::new(environment::inherited(std::env::vars_os()))?;
-        Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children, sync: GroupSync::default() })
+        Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children, sync: GroupSync::default(), looked: Arc::default() })
     }
 
     /// Where it is.
@@ -66,6 +68,16 @@ impl Workplace {
     /// The board, alone. Never held over an `await`.
     pub fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the lanes that the board was looked at, so that they ask whether they still hold their tasks.
+    pub fn say_looked(&self) {
+        self.looked.send_replace(());
+    }
+
+    /// Changes whenever the board was looked at.
+    pub(crate) fn looked(&self) -> watch::Receiver<()> {
+        self.looked.subscribe()
     }
 
     /// Takes a teammate's name for this process, and returns what dead holders left to the board.
@@ -106,9 +118,14 @@ impl Workplace {
     ///
     /// While a person is writing the task's file the end is tried again, for some seconds.
     pub async fn end(&self, seat: &Seat, claimed: &Claimed, ending: Ending) -> Result<Settling> {
+        let mut ending = ending;
         let mut tries = 0;
         loop {
             match self.end_once(seat, claimed, &ending) {
+                // What it depends on is not done any more, so neither is this; nobody is to go on holding it.
+                Err(Error::Refused(refusal)) if refusal.rule == Rule::Blocked && ending.outcome == Outcome::Done => {
+                    ending = Ending::because(Outcome::Released, format!("it was done too early: {}", refusal.message));
+                }
                 Err(Error::NotATask { .. } | Error::LockTimeout { .. }) if tries < END_TRIES => {
                     tries += 1;
                     tokio::time::sleep(END_PAUSE).await;

@@ -146,3 +146,21 @@ fn what_is_to_be_kept_survives_even_the_death_of_its_teammate() {
     scene.run(&["work"]).succeeded();
     assert!(left(&scene).iter().all(|&pid| runs(pid)));
 }
+
+#[test]
+fn after_the_death_of_a_teammate_in_a_turn_over_messages() {
+    // A batch cleans, and so does a namesake.
+    for cleaner in [&["work"][..], &["spawn", "alice", "--yes"]] {
+        let scene = Scene::new();
+        scene.put(".crew/listen.sh", &format!("test -e heard && exit; touch heard; {}; sleep 1000", leave()));
+        scene.put(".crew/teammates/alice.md", "---\npoll: 50ms\nidleTimeout: 1h\ncommand: [sh, .crew/listen.sh]\n---\n");
+        scene.run(&["spawn", "alice", "--yes"]).succeeded();
+        scene.run(&["send-message", "alice", "hello"]).succeeded();
+        all_left(&scene);
+        signal(scene.pid_of("alice"), Signal::KILL);
+        until("it is dead", || scene.member("alice")["status"] == "dead");
+        assert!(left(&scene).iter().all(|&pid| runs(pid)), "nobody has cleaned yet");
+        scene.run(cleaner).succeeded();
+        until("a cleaner has ended them", || left(&scene).iter().all(|&pid| !runs(pid)));
+    }
+}

@@ -160,7 +160,7 @@ fn lanes_are_worked_side_by_side_and_no_more() {
     scene.put(&profile("alice"), "---\npoll: 50ms\nidleTimeout: 1h\nlanes: 2\n---\n");
     scene.run(&["spawn", "alice"]).succeeded();
     until("two are at work", || scene.lines("pids").len() == 2);
-    assert_eq!((scene.member("alice")["status"].clone(), scene.member("alice")["tasks"].clone()), (json!("working"), json!(["1", "2"])));
+    assert_eq!((scene.member("alice")["status"].clone(), scene.member("alice")["tasks"].clone()), (json!("working"), json!([1, 2])));
     assert_eq!(scene.status("3"), "pending");
     scene.put("go", "");
     until("all are done", || ["1", "2", "3"].iter().all(|id| scene.status(id) == "completed"));
@@ -173,7 +173,7 @@ fn who_is_at_work() {
     spawn_at_work(&scene, "alice");
     let pid = scene.pid_of("alice");
     let member = scene.member("alice");
-    assert_eq!((member["status"].clone(), member["tasks"].clone(), member["runner"].clone()), (json!("working"), json!(["1"]), json!("command")));
+    assert_eq!((member["status"].clone(), member["tasks"].clone(), member["runner"].clone()), (json!("working"), json!([1]), json!("command")));
     assert!(member["since"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
 
     signal(pid, Signal::STOP);
@@ -188,6 +188,17 @@ fn who_is_at_work() {
 
     let lines = scene.run(&["team"]).succeeded().out;
     assert!(lines.starts_with("NAME ") && lines.contains("\nalice  dead "), "{lines}");
+    // What it held is still to be cleaned up.
+    let file = ".tasks/.board/teammates/alice.json";
+    let mut record: serde_json::Value = serde_json::from_str(&scene.file(file)).unwrap();
+    record["since"] = json!("2026-01-02T03:04:05Z");
+    scene.put(file, &record.to_string());
+    assert!(scene.run(&["team"]).succeeded().out.contains("\nalice  dead "));
+    scene.run(&["doctor", "--fix"]);
+    assert_eq!(scene.status("1"), "pending");
+    let shown = scene.run(&["team"]).succeeded();
+    assert!(shown.out.is_empty(), "it has been dead for long: {shown:#?}");
+
     let mut narrow = scene.crew(&["team", "--all"]);
     narrow.env("COLUMNS", "40");
     let narrow = scene.start(narrow).ended().succeeded().out;
@@ -293,7 +304,19 @@ fn logs_are_followed_to_their_end() {
     assert!(told.contains("task 1: done") && told.ends_with("alice has shut down\n"), "{told}");
 
     scene.task("2", json!({}));
-    for (of, why) in [("2", "no attempt yet"), ("nobody", "neither a task nor a log"), ("../x", "path separator")] {
+    scene.run(&["claim", "2", "--as", "bob"]).succeeded();
+    let ran = scene.run(&["logs", "2"]).ended_with(4);
+    assert!(ran.err.contains("the attempt at task 2 under way has no log: bob is at it, and crew runs no command for it"), "{ran:#?}");
+    scene.run(&["finish", "2", "--as", "bob"]).succeeded();
+    let ran = scene.run(&["logs", "2"]).ended_with(4);
+    assert!(ran.err.contains("attempt 1 at task 2 has no log: bob did it, and crew ran no command for it; `crew show 2` shows"), "{ran:#?}");
+    scene.run(&["reopen", "1", "--because", "again"]).succeeded();
+    scene.run(&["claim", "1", "--as", "bob"]).succeeded();
+    let ran = scene.run(&["logs", "1"]).ended_with(4);
+    assert!(ran.err.contains("attempt 1 has one: /") && ran.err.contains(".log"), "what there is: {ran:#?}");
+
+    scene.task("3", json!({}));
+    for (of, why) in [("3", "no attempt yet"), ("nobody", "neither a task nor a log"), ("../x", "path separator")] {
         let ran = scene.run(&["logs", of]).ended_with(4);
         assert!(ran.err.contains(why), "{ran:#?}");
     }

@@ -4,6 +4,7 @@ mod armed;
 mod ended;
 mod exec;
 mod shown;
+mod taken;
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -61,7 +62,7 @@ fn what_waits_for_a_failed_task_stays() {
     scene.task("2", json!({ "run": "touch made", "blockedBy": ["1"] }));
     let ran = scene.run(&["work"]).ended_with(1);
     assert_eq!((scene.status("1"), scene.status("2"), scene.has("made")), ("failed".into(), "pending".into(), false));
-    assert!(ran.err.contains("1 wait for unfinished tasks: 2"), "{ran:#?}");
+    assert!(ran.err.contains("1 task waits for unfinished tasks: 2"), "{ran:#?}");
 }
 
 #[test]
@@ -318,10 +319,10 @@ fn what_is_not_for_a_batch_is_left_and_told() {
     assert_eq!(ids.map(bytes), before);
     assert!(!scene.has("harm"));
     for told in [
-        "1 have no command and need a teammate that thinks: think",
-        "1 wait for an answer: asked",
-        "are somebody else's: bobs, strange, theirs",
-        "1 are no valid tasks",
+        "1 task has no command and needs a teammate that thinks: think",
+        "1 task waits for an answer: asked",
+        "3 tasks are somebody else's: bobs, strange, theirs",
+        "1 file is no valid task; `crew doctor` says why: task_broken.json",
     ] {
         assert!(ran.err.contains(told), "{told:?} is missing: {ran:#?}");
     }
@@ -365,8 +366,8 @@ fn what_is_no_task_is_left_byte_for_byte() {
     }
     assert_eq!(std::fs::read_link(scene.tasks().join("task_link.json")).unwrap().to_str(), Some("task_real.json"));
     assert_eq!((scene.lines("ran"), scene.has("harm")), (vec!["bom".into(), "real".into()], false));
-    assert!(ran.err.contains("2 wait for unfinished tasks: absent, own"), "{ran:#?}");
-    assert!(ran.err.contains("11 are no valid tasks; `crew doctor` says why"), "{ran:#?}");
+    assert!(ran.err.contains("2 tasks wait for unfinished tasks: absent, own"), "{ran:#?}");
+    assert!(ran.err.contains("11 files are no valid tasks; `crew doctor` says why"), "{ran:#?}");
 }
 
 #[test]

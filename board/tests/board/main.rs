@@ -14,6 +14,7 @@ mod model;
 mod power;
 mod protocol;
 mod race;
+mod reopen;
 mod scratch;
 mod trouble;
 mod worker;

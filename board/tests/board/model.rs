@@ -93,6 +93,7 @@ impl<const FULL: bool> Pair<FULL> {
                 .as_ref()
                 .map(|held| json!({ "turn": self.turn(held.turn), "by": held.by, "at": at, "process": Process::current(), "dispatched": held.dispatched })),
         );
+        set("reopened", doc.reopened.then(|| json!([{ "at": at, "because": "it is not done" }])));
         let attempt = |tried: &plain::Tried| {
             let boot = (tried.outcome == Outcome::Lost).then(|| Process::current().boot.clone());
             json!({

@@ -40,6 +40,11 @@ struct Trace {
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
+/// Whether it lies in a generation of kept versions.
+fn is_kept(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "kept")
+}
+
 /// A teammate that does anything at any time.
 struct Restless {
     board: Board,
@@ -174,10 +179,22 @@ impl Trace {
         Trace { project: self.project.clone(), durability: self.durability, events: self.events.iter().flat_map(alter).collect() }
     }
 
-    /// Cuts the power so many times, wherever and however chance will have it. Whether the board stood it each time.
-    fn stands(&self, cuts: usize, seed: u64) -> bool {
+    /// Every moment.
+    fn moments(&self) -> Vec<usize> {
+        (0..=self.events.len()).collect()
+    }
+
+    /// The moments right after a kept version was removed: whatever it protected is to be on the disk by then.
+    fn removals(&self) -> Vec<usize> {
+        let removes = |event: &Event| matches!(event, Event::Did(Op::Remove(path)) if is_kept(path));
+        (1..=self.events.len()).filter(|moment| removes(&self.events[moment - 1])).collect()
+    }
+
+    /// Cuts the power so many times, at some of these moments and however chance will have it. Whether the board stood
+    /// it each time.
+    fn stands(&self, among: &[usize], cuts: usize, seed: u64) -> bool {
         let (temp, mut chance) = (temporary(), Chance::new(seed));
-        let mut moments: Vec<usize> = (0..cuts).map(|_| chance.below(self.events.len() + 1)).collect();
+        let mut moments: Vec<usize> = (0..cuts).map(|_| *chance.pick(among)).collect();
         moments.sort_unstable();
         let mut disk = Disk::default();
         let mut taken = self.events.iter();
@@ -286,14 +303,16 @@ const CUTS: usize = 120;
 #[test]
 fn a_full_board_keeps_what_it_promised() {
     for seed in 1..=2 {
-        assert!(record(Durability::Full, seed).stands(CUTS, seed));
+        let trace = record(Durability::Full, seed);
+        assert!(trace.stands(&trace.moments(), CUTS, seed) && trace.stands(&trace.removals(), CUTS / 2, seed));
     }
 }
 
 #[test]
 fn a_relaxed_board_keeps_every_task_that_was_on_disk() {
     for seed in 3..=4 {
-        assert!(record(Durability::Relaxed, seed).stands(CUTS, seed));
+        let trace = record(Durability::Relaxed, seed);
+        assert!(trace.stands(&trace.moments(), CUTS, seed) && trace.stands(&trace.removals(), CUTS / 2, seed));
     }
 }
 
@@ -301,18 +320,17 @@ fn a_relaxed_board_keeps_every_task_that_was_on_disk() {
 #[test]
 fn every_sync_and_every_kept_version_is_needed() {
     let (full, relaxed) = (record(Durability::Full, 5), record(Durability::Relaxed, 5));
-    let falls = |what: &str, trace: Trace| assert!((1..=60).any(|seed| !trace.stands(50, seed)), "nothing is lost {what}");
-    let kept = |path: &Path| path.components().any(|part| part.as_os_str() == "kept");
-    falls("without syncing versions", full.altered(|op| if matches!(op, Op::SyncFile(_)) { vec![] } else { vec![op.clone()] }));
-    falls("without syncing names", full.altered(|op| if matches!(op, Op::SyncDir(_)) { vec![] } else { vec![op.clone()] }));
+    let falls = |what: &str, trace: &Trace, among: &[usize]| assert!((1..=20).any(|seed| !trace.stands(among, 50, seed)), "nothing is lost {what}");
+    let without_versions = full.altered(|op| if matches!(op, Op::SyncFile(_)) { vec![] } else { vec![op.clone()] });
+    falls("without syncing versions", &without_versions, &without_versions.moments());
+    let without_names = full.altered(|op| if matches!(op, Op::SyncDir(_)) { vec![] } else { vec![op.clone()] });
+    falls("without syncing names", &without_names, &without_names.moments());
     // A file that is renamed over the task leaves no displaced version.
-    falls(
-        "without kept versions",
-        relaxed.altered(|op| match op {
-            Op::Exchange(from, to) => vec![Op::Rename(from.clone(), to.clone())],
-            op => vec![op.clone()],
-        }),
-    );
+    let renamed = relaxed.altered(|op| match op {
+        Op::Exchange(from, to) => vec![Op::Rename(from.clone(), to.clone())],
+        op => vec![op.clone()],
+    });
+    falls("without kept versions", &renamed, &renamed.moments());
     for trace in [&full, &relaxed] {
         let mut to_sync = false;
         let removed_first = trace.altered(|op| match op {
@@ -320,11 +338,11 @@ fn every_sync_and_every_kept_version_is_needed() {
                 to_sync = true;
                 vec![]
             }
-            Op::Remove(path) | Op::RemoveDir(path) if kept(path) => vec![op.clone()],
+            Op::Remove(path) | Op::RemoveDir(path) if is_kept(path) => vec![op.clone()],
             op if std::mem::take(&mut to_sync) => vec![Op::SyncBegin, Op::SyncAll, op.clone()],
             op => vec![op.clone()],
         });
-        falls("when generations are removed before the sync", removed_first);
+        falls("when generations are removed before the sync", &removed_first, &removed_first.removals());
     }
 }
 

@@ -1,7 +1,11 @@
 //! Processes that take part in a test: this program again, told by its environment what to do.
 
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 const JOB: &str = "CREW_TEST_JOB";
 const PROJECT: &str = "CREW_TEST_PROJECT";
@@ -28,9 +32,24 @@ impl Told {
     }
 }
 
+/// This program as it runs. Its file may have been built anew meanwhile, and that one need not know these jobs.
+#[cfg(target_os = "linux")]
+fn program() -> PathBuf {
+    use rustix::fs::{Mode, OFlags};
+    static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
+    // Inherited: `sh` and `setpriv`, which some workers are started through, are to find it too.
+    let program = PROGRAM.get_or_init(|| rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).unwrap());
+    format!("/proc/self/fd/{}", program.as_raw_fd()).into()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
 /// A worker, not yet started: more of its environment may be set.
 pub(crate) fn command(job: &str, project: &Path, arguments: &serde_json::Value) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new(program());
     command.args(["--exact", "worker::worker_entry", "--nocapture", "--test-threads=1"]);
     command.env(JOB, job).env(PROJECT, project).env(ARGUMENTS, arguments.to_string());
     command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -79,6 +98,7 @@ fn worker_entry() {
         "hold" => crate::hand::hold_until_killed(&told),
         "fill-flag" => crate::trouble::fill_by_flag(&told),
         "fill-real" => crate::trouble::fill_for_real(&told),
+        "reopen" => crate::reopen::reopen_and_die(&told),
         "look" => crate::trouble::only_look(&told),
         "pass-over" => crate::trouble::pass_over(&told),
         other => panic!("no worker knows the job {other:?}"),

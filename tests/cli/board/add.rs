@@ -51,7 +51,7 @@ fn a_task_says_what_its_options_say() {
         assert!(object.remove(key).unwrap().as_str().unwrap().ends_with('Z'));
     }
     let expected = json!({
-        "id": "a b", "subject": "all of it", "description": "# A brief\nwith lines", "status": "pending", "owner": "alice", "blockedBy": ["1"], "dependsOn": ["1"],
+        "id": "a b", "subject": "all of it", "description": "# A brief\nwith lines", "status": "pending", "owner": "alice", "blockedBy": [1], "dependsOn": [1],
         "priority": -2, "tier": "mid", "role": "coder", "needs": ["write", "browser"], "plan": "p", "run": "make \"it\"", "check": "test -s it", "timeout": "90s",
         "retries": 2, "keep": true, "worktree": false,
     });

@@ -46,7 +46,7 @@ fn what_is_safe_is_put_right_and_nothing_else() {
 
     let fixed = [("id", "fixed"), ("invalid", "problem"), ("absent-blocker", "problem"), ("edges", "fixed"), ("stale-claim", "fixed")];
     assert_eq!(levels(&report(&scene, &["--fix"], 1)), owned(&fixed));
-    assert_eq!(scene.read("1")["id"], "1");
+    assert_eq!(scene.read("1")["id"], 1);
     assert_eq!(scene.read("3")["blockedBy"], json!([]));
     assert_eq!((scene.status("4"), scene.outcomes("4")), ("pending".into(), vec!["lost".to_owned()]));
     assert_eq!(scene.file(".tasks/task_6.json"), "[]");

@@ -210,7 +210,7 @@ fn a_shell_empties_it_and_changes_nothing_that_it_cannot_read() {
         .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
         .collect();
     assert!(order.is_sorted(), "{text}");
-    assert_eq!(scene.read("11")["id"], "11", "put right by the first write");
+    assert_eq!(scene.read("11")["id"], 11, "put right by the first write");
     assert!(!scene.file(".tasks/task_2.json").starts_with('\u{feff}'));
 }
 
@@ -233,7 +233,11 @@ fn doctor_names_them_all() {
     assert_eq!(snapshot(&scene.project()), before, "doctor only looks");
     let found = |check: &str| -> Vec<(String, String)> {
         let findings = report["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == check);
-        let name = |finding: &Value| finding.get("file").or(finding.get("task")).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = |finding: &Value| match finding.get("file").or(finding.get("task")) {
+            Some(Value::String(name)) => name.clone(),
+            Some(id) => id.to_string(),
+            None => String::new(),
+        };
         findings.map(|finding| (name(finding), finding["message"].as_str().unwrap().to_owned())).collect()
     };
     let names = |check: &str| found(check).into_iter().map(|(name, _)| name).collect::<Vec<_>>();

@@ -42,7 +42,7 @@ fn what_waits_for_a_cancelled_task_is_named_and_stays() {
     scene.run(&["reopen", "2"]).succeeded();
     scene.run(&["unblock", "2"]).succeeded();
     assert_eq!(ready(&scene), ["2"]);
-    assert_eq!(scene.read("2")["dependsOn"], json!(["1"]), "the graph keeps the edge");
+    assert_eq!(scene.read("2")["dependsOn"], json!([1]), "the graph keeps the edge");
 }
 
 #[test]

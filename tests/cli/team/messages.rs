@@ -85,3 +85,73 @@ fn a_teammate_with_a_command_works_on_briefs() {
     let brief: serde_json::Value = serde_json::from_str(&scene.file("brief.json")).unwrap();
     assert_eq!((brief["description"].as_str(), brief["owner"].as_str()), (Some("think"), Some("alice")));
 }
+
+/// A task that shows its messages and ends with this exit code.
+fn listens(code: i32) -> serde_json::Value {
+    json!({ "run": format!("cat \"$CREW_MESSAGES\" > heard-$CREW_TASK_ID; exit {code}") })
+}
+
+fn heard(scene: &Scene, id: &str) -> serde_json::Value {
+    serde_json::from_str(&scene.file(&format!("heard-{id}"))).unwrap_or_default()
+}
+
+#[test]
+fn one_that_only_executes_tasks_reads_them_with_the_next() {
+    for (code, status) in [(0, "completed"), (3, "failed"), (75, "in_progress")] {
+        let scene = with("alice", STAYS);
+        scene.run(&["send-message", "alice", "mind the gap"]).succeeded();
+        scene.task("1", listens(code));
+        until("the attempt has ended", || scene.outcomes("1").len() == 1 && scene.member("alice")["status"] == "idle");
+        assert_eq!(scene.status("1"), status);
+        assert_eq!((heard(&scene, "1")[0]["text"].clone(), heard(&scene, "1")[0]["again"].clone()), (json!("mind the gap"), json!(false)));
+        assert_eq!(inbox(&scene, "alice"), "", "consumed, exit code {code}");
+        scene.task("2", json!({ "run": "test -z \"$CREW_MESSAGES\"" }));
+        until("the second has ended", || scene.status("2") == "completed");
+    }
+}
+
+#[test]
+fn an_attempt_that_was_cut_short_or_taken_away_consumes_nothing() {
+    let stays = json!({ "run": "cp \"$CREW_MESSAGES\" heard-1; touch began; sleep 1000" });
+    for how in ["shutdown", "cancel", "kill"] {
+        let scene = with("alice", STAYS);
+        scene.run(&["send-message", "alice", "mind the gap"]).succeeded();
+        scene.task("1", stays.clone());
+        until("it is at work", || scene.has("began"));
+        match how {
+            "shutdown" => drop(scene.run(&["shutdown", "alice", "--grace", "0s"]).succeeded()),
+            "kill" => crate::scene::signal(scene.pid_of("alice"), rustix::process::Signal::KILL),
+            _ => {
+                scene.run(&["cancel", "1"]).succeeded();
+                until("it is idle", || scene.member("alice")["status"] == "idle");
+                let log = scene.run(&["logs", "alice"]).succeeded().out;
+                assert!(log.contains("task 1: released (it was taken away: the task was cancelled)"), "{log}");
+            }
+        }
+        assert!(inbox(&scene, "alice").contains("mind the gap"), "{how}");
+        scene.task("1", listens(0));
+        if how != "cancel" {
+            until("it has ended", || !scene.member("alice")["pid"].is_i64());
+            scene.run(&["spawn", "alice", "--yes"]).succeeded();
+        }
+        until("it was heard again", || heard(&scene, "1")[0]["again"] == true);
+        until("it was consumed", || inbox(&scene, "alice").is_empty());
+    }
+}
+
+#[test]
+fn a_command_that_cannot_start_leaves_them() {
+    let scene = Scene::new();
+    scene.put(&super::profile("alice"), "---\npoll: 50ms\nidleTimeout: 300ms\ncommand: [./listen.sh]\n---\n");
+    scene.run(&["send-message", "alice", "hello"]).succeeded();
+    let ran = scene.run(&["spawn", "alice", "--foreground", "--yes"]).succeeded();
+    assert_eq!(ran.err.matches("the command over messages cannot start").count(), 1, "{ran:#?}");
+    assert!(ran.err.contains("alice has shut down"), "it does not stay for that: {ran:#?}");
+    assert!(inbox(&scene, "alice").contains("hello"));
+
+    scene.put("listen.sh", "#!/bin/sh\ncat > heard\n");
+    std::fs::set_permissions(scene.project().join("listen.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    scene.run(&["spawn", "alice", "--foreground", "--yes"]).succeeded();
+    assert!(scene.file("heard").contains("hello"));
+    assert_eq!(inbox(&scene, "alice"), "");
+}

@@ -17,8 +17,12 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         let scene = Scene::new();
         scene.put(&profile("alice"), text);
         let before = scene.everything();
-        let ran = scene.run(&["spawn", "alice"]).ended_with(4);
-        assert!(ran.err.contains(why) && ran.out.is_empty(), "{why}: {ran:#?}");
+        for verb in [&["spawn", "alice"][..], &["next", "--as", "alice"]] {
+            let ran = scene.run(verb).ended_with(2);
+            assert!(ran.err.contains(why) && ran.out.is_empty(), "{why}: {ran:#?}");
+        }
+        let told: serde_json::Value = serde_json::from_str(&scene.run(&["spawn", "alice", "--json"]).ended_with(2).err).unwrap();
+        assert_eq!(told["rule"], "usage");
         assert_eq!(scene.everything(), before);
     }
 }
@@ -48,7 +52,8 @@ fn another_programs_file_is_read_as_it_is() {
     scene.run(&["spawn", "x", "--from", ".claude/agents/x.md", "--runner", "command"]).succeeded();
     until("it works", || scene.status("1") == "completed");
     assert_eq!(scene.lines("by"), ["x"]);
-    scene.run(&["spawn", "y", "--from", "no-such.md"]).ended_with(4);
+    let ran = scene.run(&["spawn", "y", "--from", "no-such.md"]).ended_with(2);
+    assert!(ran.err.contains("there is no file no-such.md"), "{ran:#?}");
 }
 
 #[test]

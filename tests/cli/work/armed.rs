@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, until};
 
 /// Makes the project a repository that tracks these files.
 fn track(scene: &Scene, files: &[&str]) {
@@ -55,4 +55,52 @@ fn exec_runs_the_checks_of_tasks_and_not_their_commands() {
     track(&scene, &[".tasks/task_1.json"]);
     scene.run(&["exec", "--as", "me", "--", "true"]).succeeded();
     assert_eq!((scene.status("1"), scene.has("harm")), ("completed".into(), false));
+}
+
+#[test]
+fn a_batch_asks_for_nothing_that_it_does_not_run() {
+    let scene = Scene::new();
+    scene.put(".crew/teammates/alice.md", "---\ncommand: touch harm\n---\n");
+    scene.task("1", json!({ "check": "touch harm", "description": "think" }));
+    scene.task("2", json!({ "run": "touch ran" }));
+    track(&scene, &[".tasks/task_1.json", ".crew/teammates/alice.md"]);
+    scene.run(&["work"]).succeeded();
+    assert!(scene.has("ran") && !scene.has("harm"));
+    let ran = scene.run(&["spawn", "alice"]).ended_with(4);
+    assert!(ran.err.contains("[not-armed]"), "{ran:#?}");
+}
+
+/// A repository that tracks a file which is not there yet, as in the middle of a pull.
+fn track_ahead(scene: &Scene, file: &str) {
+    let repository = git2::Repository::init(scene.project()).unwrap();
+    let mut index = repository.index().unwrap();
+    let zero = git2::IndexTime::new(0, 0);
+    let (id, path) = (git2::Oid::ZERO_SHA1, file.into());
+    let entry =
+        git2::IndexEntry { ctime: zero, mtime: zero, dev: 0, ino: 0, mode: 0o100_644, uid: 0, gid: 0, file_size: 0, id, flags: 0, flags_extended: 0, path };
+    index.add_frombuffer(&entry, b"{}").unwrap();
+    index.write().unwrap();
+}
+
+#[test]
+fn what_git_brings_during_a_batch_is_left_alone() {
+    for yes in [false, true] {
+        let scene = Scene::new();
+        scene.task("1", json!({ "run": "touch began; until [ -e 3.ran ]; do sleep 0.01; done" }));
+        track_ahead(&scene, ".tasks/task_2.json");
+        let arguments = if yes { &["work", "--jobs", "2", "--yes"][..] } else { &["work", "--jobs", "2"] };
+        let work = scene.start(scene.crew(arguments));
+        until("it is at work", || scene.has("began"));
+        // First by its priority, so that it would be taken before the third.
+        scene.task("2", json!({ "run": "touch 2.ran", "priority": 9 }));
+        scene.task("3", json!({ "run": "touch 3.ran" }));
+        let ran = work.ended().succeeded();
+        assert_eq!((scene.has("2.ran"), scene.status("3")), (yes, "completed".into()), "{ran:#?}");
+        let told = ran.err.matches("1 task was not run, for git brought it meanwhile; `crew work` shows what it runs and asks: 2").count();
+        assert_eq!(told, usize::from(!yes), "{ran:#?}");
+        if !yes {
+            assert!(scene.outcomes("2").is_empty());
+            scene.run(&["work"]).ended_with(4);
+        }
+    }
 }

@@ -31,9 +31,9 @@ fn plain_lines_where_nobody_looks() {
                 "1: done → completed (go well with a subject that is much longer than any line sho…)",
                 "2: failed → failed: the command ended with exit code 3 (go badly)",
                 "2: failed → pending: the command ended with exit code 3 (go badly)",
-                "1 completed, 1 failed, 1 attempts to be made again",
-                "  1 failed; `crew show ID` says why, `crew retry ID` tries again: 2",
-                "  1 have no command and need a teammate that thinks: 3",
+                "1 completed, 1 failed, 1 attempt to be made again",
+                "  1 task failed; `crew show ID` says why, `crew retry ID` tries again: 2",
+                "  1 task has no command and needs a teammate that thinks: 3",
             ]
         );
     }
@@ -45,12 +45,31 @@ fn objects_for_scripts() {
     let ran = scene.run(&["work", "--jobs", "1", "--json"]).ended_with(1);
     assert_eq!(ran.err, "");
     let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let began = |task: &str, attempt: usize| json!({ "event": "began", "task": task, "attempt": attempt });
-    let failed = |status: &str| json!({ "event": "ended", "task": "2", "outcome": "failed", "exit": 3, "reason": "the command ended with exit code 3", "status": status });
-    let done = json!({ "event": "ended", "task": "1", "outcome": "done", "exit": 0, "reason": null, "status": "completed" });
-    for event in [began("1", 1), done, began("2", 1), failed("pending"), began("2", 2), failed("failed")] {
+    let began = |task: u64, attempt: usize| json!({ "event": "began", "task": task, "attempt": attempt });
+    let failed = |status: &str| json!({ "event": "ended", "task": 2, "outcome": "failed", "exit": 3, "reason": "the command ended with exit code 3", "status": status });
+    let done = json!({ "event": "ended", "task": 1, "outcome": "done", "exit": 0, "reason": null, "status": "completed" });
+    for event in [began(1, 1), done, began(2, 1), failed("pending"), began(2, 2), failed("failed")] {
         assert_eq!(events.iter().filter(|seen| **seen == event).count(), 1, "{event} in {events:#?}");
     }
+    let of_second: Vec<_> = events.iter().filter(|event| event["task"] == 2).map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(of_second, ["began", "ended", "began", "ended"]);
+    let left = json!([{ "why": "failed", "tasks": [2] }, { "why": "needThought", "tasks": [3] }]);
+    let summary = json!({ "event": "summary", "completed": 1, "failed": 1, "again": 1, "takenAway": 0, "interrupted": false, "left": left });
+    assert_eq!(events.last(), Some(&summary));
+}
+
+#[test]
+fn the_summary_is_told_to_scripts_also_when_interrupted() {
+    let scene = Scene::new();
+    scene.task("1", json!({ "run": "touch began; sleep 1000" }));
+    scene.put(".tasks/task_broken.json", "{\"subject\": ");
+    let work = scene.start(scene.crew(&["work", "--json"]));
+    crate::scene::until("it is at work", || scene.has("began"));
+    work.signal(rustix::process::Signal::INT);
+    let ran = work.ended().ended_with(130);
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    let left = json!([{ "why": "ready", "tasks": [1] }, { "why": "invalid", "files": ["task_broken.json"] }]);
+    assert_eq!(last, json!({ "event": "summary", "completed": 0, "failed": 0, "again": 1, "takenAway": 0, "interrupted": true, "left": left }));
 }
 
 #[test]

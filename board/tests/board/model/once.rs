@@ -120,3 +120,18 @@ fn a_parked_task_goes_back_with_and_without_its_owner() {
         check(&[add(1), claim(ANN), end(Outcome::Parked), change(Change::Unpark(keep)), claim(CYD), claim(ANN)]);
     }
 }
+
+/// One of the completed tasks.
+fn reopen(task: usize) -> Step {
+    Step::Change { task, change: Change::Reopen(true) }
+}
+
+#[test]
+fn a_completed_task_that_is_reopened() {
+    let waits = || Step::Add(vec![Spec { blocked_by: vec![0], ..spec() }]);
+    check(&[add(1), waits(), claim(CYD), end(Outcome::Done), reopen(1), claim(CYD), end(Outcome::Done), claim(ANN)]);
+    // With its dependant, which was completed too: the one that is reopened last finds the other one.
+    let both = |first, second| [add(1), waits(), claim(CYD), end(Outcome::Done), claim(CYD), end(Outcome::Done), reopen(first), reopen(second), claim(ANN)];
+    check(&both(2, 1));
+    check(&both(1, 1));
+}

@@ -64,6 +64,8 @@ pub(crate) struct Doc {
     pub(crate) claim: Option<Held>,
     pub(crate) parked: Option<Time>,
     pub(crate) attempts: Vec<Tried>,
+    /// Whether it says that it was reopened, and why.
+    pub(crate) reopened: bool,
 }
 
 impl Doc {
@@ -411,6 +413,7 @@ impl Plain {
             claim: None,
             parked: None,
             attempts: Vec::new(),
+            reopened: false,
         }
     }
 
@@ -581,7 +584,7 @@ impl Plain {
             Change::Cancel | Change::Priority(_) => true,
         });
         self.meant = (id.clone(), 0);
-        let looks = !matches!(change, Change::Retry | Change::Reopen(_) | Change::Unpark(_) | Change::Priority(_));
+        let looks = !matches!(change, Change::Retry | Change::Unpark(_) | Change::Priority(_));
         if looks {
             self.tidy();
         }
@@ -622,14 +625,19 @@ impl Plain {
                 doc.touch();
             }
             Change::Reopen(because) => {
-                match (status, because) {
-                    (Status::Cancelled, _) | (Status::Completed, true) => {}
+                let own = match (status, because) {
+                    (Status::Cancelled, _) => Vec::new(),
+                    (Status::Completed, true) => self.put_edges_back(&id),
                     (Status::Completed, false) => return refuse(Rule::ReasonNeeded),
                     _ => return refuse(Rule::IllegalTransition),
-                }
+                };
                 doc.back_to_pending();
                 doc.begin_counting_anew();
                 doc.touch();
+                doc.reopened |= because;
+                if !own.is_empty() {
+                    doc.set_edges(doc.blocked_by.iter().cloned().chain(own).collect());
+                }
             }
             Change::Unpark(keep_owner) => {
                 if doc.parked.is_none() || doc.claim.is_some() {
@@ -687,13 +695,35 @@ impl Plain {
             }
         }
         self.files.insert(id.clone(), File::Task(doc));
-        if let Change::Block(_) = change {
+        if let Change::Block(_) | Change::Reopen(_) = change {
             self.tidy();
         }
         Ok(match change {
             Change::Cancel => Answer::Waiting(self.waiting(&id)),
             _ => Answer::Done,
         })
+    }
+
+    /// Whoever depends on a completed task that is reopened waits for it again. Returns what it waits for again itself.
+    fn put_edges_back(&mut self, id: &TaskId) -> Vec<TaskId> {
+        let mut graph = self.graph();
+        graph.insert(id.clone(), self.waits_for(id).into_iter().filter(|blocker| self.is_in_the_way(id, blocker)).collect());
+        for (other, file) in &mut self.files {
+            let File::Task(doc) = file else { continue };
+            if !doc.is(&Status::Completed) && doc.edges().contains(id) && !doc.blocked_by.contains(id) && !reaches(&graph, id, other) {
+                graph.entry(other.clone()).or_default().push(id.clone());
+                doc.set_edges(doc.blocked_by.iter().chain([id]).cloned().collect());
+            }
+        }
+        let (mut own, doc) = (Vec::new(), self.doc(id).cloned());
+        for blocker in doc.iter().flat_map(|doc| doc.edges().into_iter().filter(|edge| !doc.blocked_by.contains(edge))) {
+            let reopened = self.doc(&blocker).is_some_and(|doc| doc.reopened && !doc.is(&Status::Completed));
+            if reopened && !reaches(&graph, &blocker, id) {
+                graph.entry(id.clone()).or_default().push(blocker.clone());
+                own.push(blocker);
+            }
+        }
+        own
     }
 
     // ---- what people do ---------------------------------------------------------------------------------------

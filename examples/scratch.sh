@@ -1,0 +1,25 @@
+# A scratch directory for an example, gone at its end. Sourced by the examples' run.sh.
+#
+# Sets CREW (with its whole path) and scratch. The caller sets `at_exit` to a function that is to be called first.
+
+CREW=${CREW:-crew}
+case $CREW in
+    /*) ;;
+    */*) CREW=$PWD/$CREW ;;
+esac
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/$example.XXXXXX")
+# shellcheck disable=SC2317  # called by the trap
+clean_up() {
+    ${at_exit-}
+    if [ "${KEEP-}" = 1 ]; then
+        echo "kept: $scratch" >&2
+    else
+        rm -rf "$scratch"
+    fi
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+# What crew keeps outside the board (logs, say) lies there too; nothing is taken from a crew around this one.
+export CREWBOARD_HOME="$scratch/home"
+unset CREW_BOARD CREW_AS CREW_TURN
