@@ -28,6 +28,7 @@ mod shutdown;
 mod spawn;
 mod task_options;
 pub(crate) mod team;
+mod thread;
 mod unblock;
 mod wait;
 mod work;
@@ -109,6 +110,7 @@ verbs! {
     "logs" = logs::Logs,
     "shutdown" = shutdown::Shutdown,
     "send-message" = send_message::SendMessage,
+    "thread" = thread::Thread,
     "completions" = completions::Completions,
     "schema" = schema::Schema,
 }

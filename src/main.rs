@@ -15,6 +15,7 @@ mod machine;
 mod output;
 mod progress;
 mod prospects;
+mod rules;
 mod schema;
 mod template;
 mod terminal;

@@ -130,7 +130,12 @@ impl Place {
 
     /// The profile of a teammate, where there is one.
     pub fn profile(&self, name: &Name) -> PathBuf {
-        self.project.join(".crew/teammates").join(format!("{name}.md"))
+        self.profiles().join(format!("{name}.md"))
+    }
+
+    /// The directory of the teammates' profiles.
+    pub fn profiles(&self) -> PathBuf {
+        self.project.join(".crew/teammates")
     }
 }
 

@@ -10,4 +10,5 @@ mod board;
 mod leftovers;
 mod scene;
 mod team;
+mod thread;
 mod work;

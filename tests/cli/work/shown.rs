@@ -46,7 +46,8 @@ fn objects_for_scripts() {
     assert_eq!(ran.err, "");
     let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let began = |task: u64, attempt: usize| json!({ "event": "began", "task": task, "attempt": attempt });
-    let failed = |status: &str| json!({ "event": "ended", "task": 2, "outcome": "failed", "exit": 3, "reason": "the command ended with exit code 3", "status": status });
+    let failed =
+        |status: &str| json!({ "event": "ended", "task": 2, "outcome": "failed", "exit": 3, "reason": "the command ended with exit code 3", "status": status });
     let done = json!({ "event": "ended", "task": 1, "outcome": "done", "exit": 0, "reason": null, "status": "completed" });
     for event in [began(1, 1), done, began(2, 1), failed("pending"), began(2, 2), failed("failed")] {
         assert_eq!(events.iter().filter(|seen| **seen == event).count(), 1, "{event} in {events:#?}");

@@ -1,0 +1,211 @@
+//! The thread: what everybody on the team says, one post a line, appended under a lock and never rewritten.
+//!
+//! Reading needs no lock and costs what is read, from the end. A post is on disk when [`LockedThread::append`] returns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock;
+use crate::disk::Dir;
+use crate::error::{Error, Refusal, Result, Rule};
+use crate::lines::Lines;
+use crate::lock::{Held, LockFile, Mode};
+use crate::post::{Kind, Post};
+
+/// The longest text of a post, in bytes.
+pub const LONGEST_TEXT: usize = 64 << 10;
+
+const FILE: &str = "thread.jsonl";
+const LOCK: &str = "thread.lock";
+
+/// A thread that can be read.
+#[derive(Debug)]
+pub struct Thread {
+    dir: Arc<Dir>,
+    file: String,
+}
+
+/// What is to be appended; its number and its time come with the append.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// A teammate, or `user`, `system` or `audit`.
+    pub from: String,
+    /// What it does; `None`: `say`.
+    pub kind: Option<Kind>,
+    /// What it says.
+    pub text: String,
+    /// Who is to speak next.
+    pub handoff: Option<String>,
+    /// The turn that it ends.
+    pub turn: Option<String>,
+    /// The task that the turn holds.
+    pub task: Option<String>,
+    /// On `work_done`: whether the work was found in the tree.
+    pub credited: Option<bool>,
+    /// The number of the post that it answers.
+    pub re: Option<u64>,
+}
+
+/// What was appended.
+#[derive(Debug)]
+pub struct Appended {
+    /// The post, as it stands in the thread.
+    pub post: Post,
+    /// What a writer had left that died in the middle of its append; it is gone now, and belongs into the events.
+    pub torn: Vec<u8>,
+}
+
+impl Thread {
+    /// The thread of a run, in the directory where its state is kept.
+    pub fn of_run(state: Arc<Dir>) -> Thread {
+        Thread { dir: state, file: FILE.into() }
+    }
+
+    /// Any file that holds a thread, for reading.
+    pub fn in_file(dir: Arc<Dir>, file: &str) -> Thread {
+        Thread { dir, file: file.into() }
+    }
+
+    /// The posts after the one of that number, oldest first. Costs those posts, not the thread.
+    ///
+    /// An error names the line that is no post.
+    pub fn since(&self, seq: u64) -> Result<Vec<Post>> {
+        self.take_while(|post| post.seq > seq)
+    }
+
+    /// The last so many posts, oldest first.
+    pub fn last(&self, count: usize) -> Result<Vec<Post>> {
+        let mut left = count;
+        self.take_while(|_| {
+            let wanted = left > 0;
+            left = left.saturating_sub(1);
+            wanted
+        })
+    }
+
+    /// Every post, oldest first. Costs the whole thread.
+    pub fn all(&self) -> Result<Vec<Post>> {
+        self.take_while(|_| true)
+    }
+
+    fn take_while(&self, mut wanted: impl FnMut(&Post) -> bool) -> Result<Vec<Post>> {
+        let Some(lines) = Lines::open_existing(&self.dir, &self.file)? else { return Ok(Vec::new()) };
+        let mut posts = Vec::new();
+        for line in lines.backwards()? {
+            let post = read(&lines, &line?)?;
+            if !wanted(&post) {
+                break;
+            }
+            posts.push(post);
+        }
+        posts.reverse();
+        Ok(posts)
+    }
+
+    /// Locks it for appending. The lock comes after the board's and before an inbox's.
+    pub fn lock(&self, patience: Duration) -> Result<LockedThread> {
+        let held = LockFile::open(&self.dir, LOCK)?.lock(Mode::Exclusive, patience)?;
+        Ok(LockedThread { lines: Lines::open(&self.dir, &self.file)?, _held: held })
+    }
+}
+
+/// The thread, while nobody else appends to it.
+#[derive(Debug)]
+pub struct LockedThread {
+    lines: Lines,
+    _held: Held,
+}
+
+impl LockedThread {
+    /// The last post; `None`: there is none yet.
+    pub fn last(&self) -> Result<Option<Post>> {
+        self.lines.backwards()?.next().map(|line| read(&self.lines, &line?)).transpose()
+    }
+
+    /// Appends a post under the next number and puts it on disk.
+    pub fn append(&self, draft: Draft) -> Result<Appended> {
+        if draft.text.len() > LONGEST_TEXT {
+            let message = format!("the text has {} bytes, and a post has at most {LONGEST_TEXT}; put the rest into a file and name it", draft.text.len());
+            return Err(Refusal::board(Rule::NotValid, message));
+        }
+        let Draft { from, kind, text, handoff, turn, task, credited, re } = draft;
+        let seq = self.last()?.map_or(0, |post| post.seq) + 1;
+        let post = Post { seq, from, kind: kind.unwrap_or(Kind::Say), text, handoff, ts: Some(clock::now()), turn, task, credited, re };
+        let line = serde_json::to_vec(&post).map_err(|e| Error::io("append to", self.lines.path(), std::io::Error::from(e)))?;
+        let torn = self.lines.append(&line)?;
+        Ok(Appended { post, torn })
+    }
+}
+
+fn read(lines: &Lines, line: &[u8]) -> Result<Post> {
+    serde_json::from_slice(line).map_err(|e| {
+        let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
+        let message = format!("{}: the line {shown:?} is no post: {e}", lines.path().display());
+        Refusal::board(Rule::NotValid, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn thread() -> (tempfile::TempDir, Thread) {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Arc::new(Dir::open(temp.path()).unwrap());
+        (temp, Thread::of_run(dir))
+    }
+
+    fn say(thread: &Thread, text: &str) -> Appended {
+        thread.lock(PATIENCE).unwrap().append(Draft { from: "alice".into(), text: text.into(), ..Draft::default() }).unwrap()
+    }
+
+    #[test]
+    fn numbers_only_grow_and_have_no_holes() {
+        let (temp, thread) = thread();
+        assert!(thread.all().unwrap().is_empty());
+        for number in 1..=20 {
+            assert_eq!(say(&thread, &format!("post {number}")).post.seq, number);
+        }
+        let seqs = |posts: Vec<Post>| posts.iter().map(|post| post.seq).collect::<Vec<_>>();
+        assert_eq!(seqs(thread.all().unwrap()), (1..=20).collect::<Vec<_>>());
+        assert_eq!(seqs(thread.since(17).unwrap()), [18, 19, 20]);
+        assert_eq!(seqs(thread.last(2).unwrap()), [19, 20]);
+        assert!(thread.since(20).unwrap().is_empty());
+
+        // A crash in mid-append.
+        let file = temp.path().join(FILE);
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &whole[..whole.len() - 10]).unwrap();
+        assert_eq!(seqs(thread.last(1).unwrap()), [19], "half a post is none");
+        let appended = say(&thread, "again");
+        assert_eq!(appended.post.seq, 20);
+        assert!(appended.torn.starts_with(b"{\"seq\":20,"), "{:?}", String::from_utf8_lossy(&appended.torn));
+    }
+
+    #[test]
+    fn writers_side_by_side_use_no_number_twice() {
+        let (_temp, thread) = thread();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..25).for_each(|n| drop(say(&thread, &n.to_string()))));
+            }
+        });
+        assert_eq!(thread.all().unwrap().iter().map(|post| post.seq).collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_too_long_or_no_post_is_refused_and_changes_nothing() {
+        let (temp, thread) = thread();
+        say(&thread, &"x".repeat(LONGEST_TEXT));
+        let before = std::fs::read(temp.path().join(FILE)).unwrap();
+        let long = Draft { from: "alice".into(), text: "x".repeat(LONGEST_TEXT + 1), ..Draft::default() };
+        assert!(thread.lock(PATIENCE).unwrap().append(long).unwrap_err().is_refusal());
+        assert_eq!(std::fs::read(temp.path().join(FILE)).unwrap(), before);
+
+        std::fs::write(temp.path().join(FILE), b"{\"seq\":1,\"from\":\"alice\",\"kind\":\"shout\"}\n").unwrap();
+        let error = thread.all().unwrap_err().to_string();
+        assert!(error.contains("thread.jsonl") && error.contains("shout"), "{error}");
+    }
+}

@@ -1,0 +1,3 @@
+//! The rules over the board and the thread. All of them are pure: time, chance and the outside come in as arguments.
+
+pub(crate) mod scheduler;
