@@ -29,6 +29,7 @@ mod spawn;
 mod task_options;
 pub(crate) mod team;
 mod thread;
+mod tree;
 mod unblock;
 mod wait;
 mod work;
@@ -111,6 +112,7 @@ verbs! {
     "shutdown" = shutdown::Shutdown,
     "send-message" = send_message::SendMessage,
     "thread" = thread::Thread,
+    "tree" = tree::Tree,
     "completions" = completions::Completions,
     "schema" = schema::Schema,
 }

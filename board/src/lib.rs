@@ -52,6 +52,7 @@ pub mod task;
 pub mod task_id;
 pub mod thread;
 pub mod transition;
+pub mod tree;
 pub mod turn;
 pub mod watch;
 

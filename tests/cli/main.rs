@@ -11,4 +11,5 @@ mod leftovers;
 mod scene;
 mod team;
 mod thread;
+mod tree;
 mod work;
