@@ -62,8 +62,9 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 fn without_verbs() -> clap::Command {
-    let command = clap::Command::new("crew").version(env!("CARGO_PKG_VERSION")).max_term_width(100);
-    Everywhere::augment_args(command.about(ABOUT).long_about(LONG_ABOUT).after_long_help(exit::help()))
+    // What the options' type says of itself is not what the command is about, so that is said last.
+    let command = Everywhere::augment_args(clap::Command::new("crew").version(env!("CARGO_PKG_VERSION")).max_term_width(100));
+    command.about(ABOUT).long_about(LONG_ABOUT).after_long_help(exit::help())
 }
 
 /// Does what the arguments say; everything that can be said about it is said when this returns.

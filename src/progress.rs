@@ -98,7 +98,10 @@ fn line(event: &Event<'_>) -> Option<String> {
                 1 => ", 1 process of it ended".into(),
                 many => format!(", {many} processes of it ended"),
             };
-            format!("{}: lost by {}, {} again{ended}", returned.task, escape::line(&returned.by), returned.status)
+            {
+                let now = if returned.status == Status::Pending { "to be done again".to_owned() } else { returned.status.to_string() };
+                format!("{}: lost by {}, now {now}{ended}", returned.task, escape::line(&returned.by))
+            }
         }
         Event::Ended { task, subject, ending, status } => {
             let why = ending.reason.as_deref().map(|why| format!(": {}", escape::line(why))).unwrap_or_default();

@@ -57,7 +57,8 @@ pub struct NotReady {
 }
 
 impl NotReady {
-    pub(crate) fn because(rule: Rule, why: impl Into<String>) -> Self {
+    /// Says why, by a rule.
+    pub fn because(rule: Rule, why: impl Into<String>) -> Self {
         NotReady { rule, why: why.into() }
     }
 }

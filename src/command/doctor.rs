@@ -57,7 +57,7 @@ impl Doctor {
 }
 
 /// Checks whose findings are put right by `--fix`.
-const FIXED: [&str; 4] = ["id", "stale-claim", "edges", "overwritten-claim"];
+const FIXED: [&str; 5] = ["id", "stale-claim", "edges", "overwritten-claim", "leftover"];
 
 fn format(board: &Board) -> Finding {
     match board.check_format() {

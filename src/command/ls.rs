@@ -1,16 +1,18 @@
 //! `crew ls`.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::iter::Peekable;
 
-use board::Board;
-use board::ready::Claimant;
+use board::ready::{Claimant, NotReady};
 use board::task::{Status, Task};
 use board::task_id::TaskId;
+use board::{Board, Rule, clock};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::output::{Pages, write_pieces};
+use crate::prospects;
 use crate::terminal;
 use crate::view::{document, list};
 
@@ -58,7 +60,8 @@ impl Ls {
         let pages = Pages::default();
         let tasks = board.survey(|document, task| self.keeps(task).then(|| pages.put(&document::open(document, task))))?;
         let pages = pages.into_texts();
-        let lines = self.entries(board, tasks).flat_map(|entry| match entry {
+        let gone = self.gone(board)?;
+        let lines = self.entries(board, tasks, &gone).flat_map(|entry| match entry {
             Entry::Task(_, line, ready) => [pages[line.page][line.range].into(), document::end(&ready)],
             Entry::NoTask(file, key, problem) => [document::no_task(&file, key, problem).into(), "\n".into()],
         });
@@ -67,8 +70,9 @@ impl Ls {
 
     fn print_table(&self, context: &Context, board: &mut Board) -> Result<(), Failure> {
         let tasks = board.survey(|_, task| self.keeps(task).then(|| list::Shown::of(task)))?;
+        let gone = self.gone(board)?;
         let entries: Vec<list::Entry> = self
-            .entries(board, tasks)
+            .entries(board, tasks, &gone)
             .map(|entry| match entry {
                 Entry::Task(id, shown, ready) => list::Entry::Task(id, shown, ready),
                 Entry::NoTask(file, key, problem) => list::Entry::NoTask(file, key, problem.clone()),
@@ -94,8 +98,14 @@ impl Ls {
             && (!self.ready || task.status == Status::Pending)
     }
 
+    /// The tasks whose holders are gone. Only looks: the next writer puts them back.
+    fn gone(&self, board: &mut Board) -> Result<BTreeSet<TaskId>, Failure> {
+        let stale = if self.ready || self.invalid { Vec::new() } else { board.stale_claims(clock::now())? };
+        Ok(stale.into_iter().map(|stale| stale.task).collect())
+    }
+
     /// What is to be shown, in natural order of the ids; files without one come last.
-    fn entries<'b, T>(&'b self, board: &'b Board, tasks: Vec<(TaskId, Option<T>)>) -> impl Iterator<Item = Entry<'b, T>> {
+    fn entries<'b, T>(&'b self, board: &'b Board, tasks: Vec<(TaskId, Option<T>)>, gone: &'b BTreeSet<TaskId>) -> impl Iterator<Item = Entry<'b, T>> {
         let anybody = Claimant::shell("");
         let no_tasks = self.status.is_empty() && self.owner.is_none() && self.plan.is_none() && !self.ready;
         let mut tasks = tasks.into_iter().peekable();
@@ -103,7 +113,10 @@ impl Ls {
             Some((key, problem)) => no_tasks.then(|| Entry::NoTask(id.file_name(), key, problem)),
             None => {
                 let shown = digest_of(&mut tasks, id)??;
-                let ready = board.why_not_of(id, Some(entry), &anybody);
+                let ready = match gone.contains(id) {
+                    true => Err(NotReady::because(Rule::OneHolder, prospects::why_stuck(board.index(), gone, id))),
+                    false => board.why_not_of(id, Some(entry), &anybody),
+                };
                 (!self.ready || ready.is_ok()).then(|| Entry::Task(id.clone(), shown, ready))
             }
         });
@@ -114,7 +127,7 @@ impl Ls {
 
 /// One line of the list.
 enum Entry<'b, T> {
-    Task(TaskId, T, Result<(), board::ready::NotReady>),
+    Task(TaskId, T, Result<(), NotReady>),
     NoTask(String, &'static str, &'b board::document::Problem),
 }
 

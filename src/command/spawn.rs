@@ -1,8 +1,10 @@
 //! `crew spawn`: starts teammates.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use board::name::Name;
@@ -133,13 +135,18 @@ fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits)
     log::begin(Log::Diary);
     let runtime = machine::runtime().map_err(start)?;
     LocalSet::new().block_on(&runtime, async {
-        let told = interrupt::told().map_err(start)?;
+        let (told, interrupted) = (interrupt::told().map_err(start)?, Rc::new(Cell::new(false)));
+        let flag = Rc::clone(&interrupted);
+        let told = async move {
+            told.await;
+            flag.set(true);
+        };
         let name = profile.name.clone();
         let teammate = Teammate::enter(workplace, profile, waits, machine::events())?;
         context.say(format!("{name} is at work"));
         teammate.live(told).await?;
         context.say(format!("{name} has shut down"));
-        Ok(Exit::DONE)
+        Ok(if interrupted.get() { Exit::INTERRUPTED } else { Exit::DONE })
     })
 }
 
@@ -157,7 +164,9 @@ fn wait_until_present(board: &board::Board, name: &Name, child: &mut Child, dead
             if ended.is_some_and(|status| status.success()) {
                 return Ok(());
             }
-            return Err(refused(format!("{name} did not begin; its log is {}", board.place().teammate_log(name).display())));
+            let log = board.place().teammate_log(name);
+            let said = std::fs::read_to_string(&log).ok().and_then(|text| text.lines().next_back().map(|line| format!(": {line}"))).unwrap_or_default();
+            return Err(Failure::Failed(format!("{name} did not begin{said} (its log is {})", log.display())));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::machine;
 use crate::prospects;
+use crate::view::left::count;
 
 /// Wait until tasks are finished
 ///
@@ -57,9 +58,9 @@ struct Standing {
 }
 
 impl Standing {
-    /// How many will not go on, finished or not.
+    /// How many are over, done or not.
     fn over(&self) -> usize {
-        self.finished + self.failed.len() + self.cancelled.len() + self.stuck.len()
+        self.finished + self.failed.len() + self.cancelled.len()
     }
 }
 
@@ -95,13 +96,18 @@ impl Wait {
             let began = Instant::now();
             let stale: BTreeSet<TaskId> = board.stale_claims(clock::now())?.into_iter().map(|stale| stale.task).collect();
             let standing = self.standing(board, &stale);
-            countdown.show(standing.over(), standing.over() + standing.going_on);
+            countdown.show(standing.over(), standing.over() + standing.going_on + standing.stuck.len());
             if standing.going_on == 0 {
                 drop(countdown);
                 return self.say(context, board, &stale, &standing);
             }
             if deadline.is_some_and(|deadline| began >= deadline) {
-                let message = format!("{} tasks were not finished within {}", standing.going_on, duration::print(self.timeout.unwrap_or_default()));
+                let many = count(standing.going_on + standing.stuck.len(), "task");
+                let stuck = match standing.stuck.len() {
+                    0 => String::new(),
+                    stuck => format!(", of which {stuck} cannot go on (`crew ls` says why)"),
+                };
+                let message = format!("{many} not finished within {}{stuck}", duration::print(self.timeout.unwrap_or_default()));
                 return Err(Failure::Failed(message));
             }
             let until = deadline.map_or(LOOK[pace], |deadline| deadline.saturating_duration_since(began).min(LOOK[pace]));

@@ -1,6 +1,7 @@
 //! Whether the board's filesystem does what the board relies on: tried, in a directory beside the tasks that is
 //! removed again.
 
+use std::io::ErrorKind;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -23,11 +24,18 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
     let tasks = board.place().tasks();
     let name = format!(".doctor.{}", turn::fresh());
     let tried = Dir::make(&tasks.join(&name), 0o700).and_then(|trial| {
-        let found = in_trial(board, &trial);
+        let found = no_room(&trial).map_or_else(|| in_trial(board, &trial), |full| vec![full]);
         Dir::open(tasks)?.remove_dir(&name)?;
         Ok(found)
     });
     tried.unwrap_or_else(|e| vec![Finding::of(Level::Problem, "writable", format!("nothing can be changed on this board: {e}"))])
+}
+
+/// Without room nothing else can be tried, and nothing that fails says anything.
+fn no_room(trial: &Dir) -> Option<Finding> {
+    let error = trial.write_new("room", &[0; 4096], 0o600).err()?;
+    let full = matches!(error.io_kind(), Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded));
+    full.then(|| Finding::of(Level::Problem, "room", format!("there is no room for tasks to change: {error}; make room, then look again")))
 }
 
 fn in_trial(board: &Board, trial: &Dir) -> Vec<Finding> {

@@ -19,6 +19,8 @@ pub(crate) struct Left {
     pub(crate) wait_for_answer: Vec<TaskId>,
     /// They are somebody's: dispatched or held.
     pub(crate) of_others: Vec<TaskId>,
+    /// Another program's word stands where crew's would.
+    pub(crate) unknown: Vec<TaskId>,
     /// Something unfinished is in their way.
     pub(crate) blocked: Vec<TaskId>,
     /// They are ready, and git brought them after the question what may be run.
@@ -49,7 +51,7 @@ fn kind<'a>(left: &'a mut Left, facts: &Facts, is_blocked: impl FnOnce() -> bool
     match facts.status {
         Phase::Completed | Phase::Cancelled => None,
         Phase::Failed => Some(&mut left.failed),
-        Phase::Unknown => Some(&mut left.of_others),
+        Phase::Unknown => Some(&mut left.unknown),
         Phase::InProgress if matches!(facts.parked(), Some(Parked::Ask { .. })) => Some(&mut left.wait_for_answer),
         Phase::InProgress => Some(&mut left.of_others),
         Phase::Pending if is_blocked() => Some(&mut left.blocked),
@@ -62,14 +64,20 @@ fn kind<'a>(left: &'a mut Left, facts: &Facts, is_blocked: impl FnOnce() -> bool
 
 impl Left {
     /// Each kind: its tasks, its word for scripts, and what is said of one task and of several.
-    fn kinds(&self) -> [(&Vec<TaskId>, &'static str, &'static str, &'static str); 7] {
+    fn kinds(&self) -> [(&Vec<TaskId>, &'static str, &'static str, &'static str); 8] {
         let failed = "failed; `crew show ID` says why, `crew retry ID` tries again";
         [
             (&self.failed, "failed", failed, failed),
             (&self.need_thought, "needThought", "has no command and needs a teammate that thinks", "have no command and need a teammate that thinks"),
             (&self.wait_for_answer, "waitForAnswer", "waits for an answer", "wait for an answer"),
             (&self.of_others, "ofOthers", "is somebody else's", "are somebody else's"),
-            (&self.blocked, "blocked", "waits for unfinished tasks", "wait for unfinished tasks"),
+            (&self.unknown, "unknownStatus", "has a status that crew does not know", "have a status that crew does not know"),
+            (
+                &self.blocked,
+                "blocked",
+                "waits for tasks that are not done; `crew ls` says which",
+                "wait for tasks that are not done; `crew ls` says which",
+            ),
             (
                 &self.not_allowed,
                 "notAllowed",

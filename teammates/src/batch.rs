@@ -90,6 +90,14 @@ pub struct Count {
     pub taken_away: usize,
 }
 
+impl Count {
+    /// What dead holders left: lost too often, a task has failed.
+    fn returned(&mut self, returned: &[Returned], show: &mut dyn FnMut(Event<'_>)) {
+        self.failed += returned.iter().filter(|returned| returned.status == Status::Failed).count();
+        returned.iter().for_each(|returned| show(Event::Returned(returned)));
+    }
+}
+
 /// Works through the board until nothing can go on, or until `stop` says so. To be called within a
 /// [`tokio::task::LocalSet`].
 ///
@@ -102,8 +110,9 @@ pub async fn run(
     show: &mut dyn FnMut(Event<'_>),
 ) -> Result<Count> {
     // Before seats are taken, whose names may be those of dead holders: so that what they lost is told.
-    cleaning::return_stale_claims(&mut workplace.board())?.iter().for_each(|returned| show(Event::Returned(returned)));
+    let returned = cleaning::return_stale_claims(&mut workplace.board())?;
     let mut run = Run::open(workplace, batch, consent, stop)?;
+    run.count.returned(&returned, show);
     let worked = run.work(show).await;
     if worked.is_err() {
         stop.send_replace(Some("the batch ended with an error".into()));
@@ -296,7 +305,8 @@ impl<'a> Run<'a> {
         }
         self.workplace.say_looked();
         if by_the_clock {
-            cleaning::return_stale_claims(&mut board)?.iter().for_each(|returned| show(Event::Returned(returned)));
+            let returned = cleaning::return_stale_claims(&mut board)?;
+            self.count.returned(&returned, show);
             let due: Vec<TaskId> = board.index().due(clock::now()).into_iter().filter(|id| self.is_ours(&board, id)).collect();
             if !due.is_empty() {
                 let mut locked = board.lock(PATIENCE)?;

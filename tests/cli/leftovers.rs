@@ -126,7 +126,7 @@ fn after_the_death_of_a_teammate() {
     until("it is dead", || scene.member("alice")["status"] == "dead");
     assert!(left(&scene).iter().all(|&pid| runs(pid)), "nobody has cleaned yet");
     let ran = scene.run(&["work"]).succeeded();
-    assert!(ran.err.contains("1: lost by alice, pending again") && ran.err.contains("processes of it ended"), "{ran:#?}");
+    assert!(ran.err.contains("1: lost by alice, now to be done again") && ran.err.contains("processes of it ended"), "{ran:#?}");
     assert_eq!(scene.outcomes("1"), ["lost", "done"]);
     assert!(left(&scene).iter().all(|&pid| !runs(pid)));
     assert_eq!(scene.processes(), [own.pid()]);
@@ -163,4 +163,20 @@ fn after_the_death_of_a_teammate_in_a_turn_over_messages() {
         scene.run(cleaner).succeeded();
         until("a cleaner has ended them", || left(&scene).iter().all(|&pid| !runs(pid)));
     }
+}
+
+/// Who returns a task for the last time says that it has failed, also by its exit code.
+#[test]
+fn what_was_lost_too_often_has_failed_in_this_batch() {
+    let scene = Scene::new();
+    scene.task("1", json!({ "run": "echo x >> began; until [ -e go ]; do sleep 0.01; done" }));
+    for time in 1..=5 {
+        let work = scene.start(scene.crew(&["work"]));
+        until("it is at work", || scene.lines("began").len() == time);
+        work.killed();
+    }
+    let ran = scene.run(&["work"]).ended_with(1);
+    assert!(ran.err.contains("1: lost by worker-1, now failed") && ran.err.contains("0 completed, 1 failed"), "{ran:#?}");
+    assert_eq!((scene.status("1"), scene.outcomes("1")), ("failed".into(), vec!["lost".to_owned(); 5]));
+    scene.nothing_runs();
 }

@@ -144,7 +144,7 @@ fn in_the_foreground_until_it_is_interrupted() {
     let alice = scene.start(scene.crew(&["spawn", "alice", "--foreground"]));
     let pid = at_work(&scene);
     alice.signal(Signal::INT);
-    let ran = alice.ended().succeeded();
+    let ran = alice.ended().ended_with(130);
     assert!(ran.err.contains("alice is at work") && ran.err.contains("alice has shut down"), "{ran:#?}");
     assert!(!runs(pid));
     assert_eq!((scene.status("1"), scene.outcomes("1")), ("pending".into(), vec!["released".into()]));

@@ -94,7 +94,7 @@ fn it_ends_where_nothing_can_go_on_and_says_why() {
     // Parked until a time, it goes on by itself.
     scene.task("7", json!({ "status": "in_progress", "owner": "bob", "parked": { "on": "until", "until": "2126-01-02T03:04:05Z" } }));
     let ran = scene.run(&["wait", "--all", "--timeout", "1ms"]).ended_with(1);
-    assert!(ran.err.contains("1 tasks were not finished within 1ms"), "{ran:?}");
+    assert!(ran.err.contains("8 tasks not finished within 1ms, of which 7 cannot go on (`crew ls` says why)"), "{ran:?}");
     // Whoever names a task wants it done.
     scene.run(&["cancel", "1"]).succeeded();
     let ran = scene.run(&["wait", "1"]).ended_with(1);
