@@ -8,7 +8,7 @@ mod consent;
 mod tracked;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use board::Board;
 use board::facts::Phase;
@@ -42,12 +42,12 @@ pub(crate) enum Scope {
 }
 
 /// Shows what the repository's files would run here and asks, unless that is allowed already. The answer is what may
-/// be run from now on.
-pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str) -> Result<Consent, Failure> {
+/// be run from now on. `named`: a teammate's file that the command line names, wherever it lies.
+pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, named: Option<&Path>) -> Result<Consent, Failure> {
     if yes {
         return Ok(Consent::Everything);
     }
-    let mut brought = if scope == Scope::Everything { of_profiles(board.place()) } else { Vec::new() };
+    let mut brought = if scope == Scope::Everything { of_profiles(board.place(), named) } else { Vec::new() };
     let consent = match Tracked::find(board.place()) {
         None => Consent::Everything,
         Some(tracked) => {
@@ -95,8 +95,8 @@ fn print(brought: &Brought) -> String {
 fn of_tasks(board: &Board, tracked: &Tracked, scope: Scope) -> Vec<Task> {
     // One that has failed may be retried while this runs.
     let is_over = |entry: &Entry| entry.facts().is_some_and(|facts| matches!(facts.status, Phase::Completed | Phase::Cancelled));
-    let names = tracked.names();
-    let ids = board.index().entries().filter(|(id, entry)| names.contains(&id.file_name()) && !is_over(entry)).map(|(id, _)| id);
+    let of_git = tracked.on(board);
+    let ids = board.index().entries().filter(|(id, entry)| of_git.contains(*id) && !is_over(entry)).map(|(id, _)| id);
     let tasks = ids.filter_map(|id| board.read_task(id).ok()).map(|(_, task)| task);
     tasks.filter(|task| !commands(task, scope).is_empty()).collect()
 }
@@ -108,10 +108,11 @@ fn commands(task: &Task, scope: Scope) -> Vec<Brought> {
     work.chain(check).map(|command| Brought { file: file.clone(), command: command.to_string() }).collect()
 }
 
-fn of_profiles(place: &Place) -> Vec<Brought> {
-    let Ok(files) = std::fs::read_dir(place.project().join(".crew/teammates")) else { return Vec::new() };
+fn of_profiles(place: &Place, named: Option<&Path>) -> Vec<Brought> {
+    let files = std::fs::read_dir(place.profiles()).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let mut found = Vec::new();
-    for file in files.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+    for file in files.chain(named.map(Path::to_owned)) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         let profile = teammates::profile::parse(&text, &file, teammates::profile::Origin::Crew);
         let Some(command) = profile.ok().and_then(|profile| profile.command) else { continue };

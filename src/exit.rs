@@ -18,33 +18,24 @@ impl Exit {
     pub(crate) const FAILED: Exit = Exit(1);
     /// The command line makes no sense, or there is no board to work on.
     pub(crate) const USAGE: Exit = Exit(2);
-    /// Who this process is among the teammates is not known here.
-    pub(crate) const NOT_KNOWN_HERE: Exit = Exit(3);
     /// A rule refused; nothing was changed.
     pub(crate) const REFUSED: Exit = Exit(4);
     /// A lock was not had in time.
     pub(crate) const LOCKED: Exit = Exit(5);
     /// There is nothing to do.
     pub(crate) const NOTHING_TO_DO: Exit = Exit(6);
-    /// A review could not look at everything.
-    pub(crate) const INCOMPLETE: Exit = Exit(10);
-    /// A review found what must not go in.
-    pub(crate) const BLOCKED: Exit = Exit(11);
     /// Interrupted by SIGINT or SIGTERM.
     pub(crate) const INTERRUPTED: Exit = Exit(130);
 }
 
 /// What each of them means, in words.
-const MEANINGS: [(Exit, &str); 10] = [
+const MEANINGS: [(Exit, &str); 7] = [
     (Exit::DONE, "done"),
     (Exit::FAILED, "the work failed"),
     (Exit::USAGE, "the command line makes no sense, or there is no board"),
-    (Exit::NOT_KNOWN_HERE, "not known here"),
     (Exit::REFUSED, "refused by a rule: nothing was changed"),
     (Exit::LOCKED, "a lock was not had in time"),
-    (Exit::NOTHING_TO_DO, "nothing to do (next, claim)"),
-    (Exit::INCOMPLETE, "a review is incomplete"),
-    (Exit::BLOCKED, "a review is blocked"),
+    (Exit::NOTHING_TO_DO, "nothing to do (next, claim, exec, thread next)"),
     (Exit::INTERRUPTED, "interrupted"),
 ];
 
@@ -61,6 +52,7 @@ Environment:
   CREW_TURN       the default of --turn, inside a task
   CREW_NO_NOTIFY  1: look again now and then instead of relying on file events
   CREWBOARD_HOME  where logs and inboxes are kept (default: $XDG_STATE_HOME/crewboard)
+  CREW_PASS_ENV   NAME,NAME: variables that commands get though they look like secrets
   NO_COLOR        1: no colours";
 
 impl From<Exit> for ExitCode {

@@ -74,7 +74,7 @@ impl Progress {
             }));
         }
         let begin = if interrupted { "interrupted: " } else { "" };
-        let again = Some(count.again).filter(|again| *again > 0).map(|again| format!(", {} to be made again", left::count(again, "attempt")));
+        let again = Some(count.again).filter(|again| *again > 0).map(|again| format!(", {} did not settle it", left::count(again, "attempt")));
         let taken_away = Some(count.taken_away).filter(|taken| *taken > 0).map(|taken| format!(", {taken} taken away"));
         say(&format!("{begin}{} completed, {} failed{}{}", count.completed, count.failed, again.unwrap_or_default(), taken_away.unwrap_or_default()));
         left.lines().iter().for_each(|line| say(&format!("  {line}")));

@@ -58,7 +58,7 @@ struct Task {
     /// Processes that it leaves running survive it.
     #[schemars(extend("default" = false))]
     keep: Option<bool>,
-    /// Whether it is done in a git worktree of its own. Without it: as its teammate says.
+    /// Whether it asks for a git worktree of its own. Without it: as its teammate says.
     worktree: Option<bool>,
     /// The turn that holds it, while it is worked on.
     claim: Option<Claim>,

@@ -64,8 +64,6 @@ struct Numbers {
     highest: u64,
 }
 
-/// So many tasks are put on the board before others get the lock.
-const BATCH: usize = 128;
 /// From this many drafts on one listing of the directories costs less than looking for each number.
 const LISTED: usize = 1_000;
 /// The highest number ever given.
@@ -97,18 +95,18 @@ impl Board {
         let mut news: Vec<New<'_>> = sound.iter().zip(&ids).map(|(draft, id)| New { draft, id, turn: &turn }).collect();
         if !full && news.len() == 1 {
             write_all(&kept, &mut news, 1, false)?;
-            locked.publish(&kept, &news)?;
+            locked.publish(&kept, &news).inspect_err(|_| remove_all(&kept, &news))?;
             locked.unlock()?.settle()?;
             return Ok(ids);
         }
-        // Written and synced without the lock.
+        // Written and synced without the lock. Named in one go, so that nobody claims a task of an addition that fails.
         let mut settled = vec![locked.unlock()?];
         write_all(&kept, &mut news, self.threads, full)?;
-        for news in news.chunks(BATCH) {
-            let mut locked = self.lock(patience)?;
-            locked.publish(&kept, news)?;
-            settled.push(locked.unlock()?);
-        }
+        let named = self.lock(patience).and_then(|mut locked| {
+            locked.publish(&kept, &news)?;
+            locked.unlock()
+        });
+        settled.push(named.inspect_err(|_| remove_all(&kept, &news))?);
         Unlocked::settle_all(settled)?;
         Ok(ids)
     }
@@ -153,13 +151,18 @@ fn write_all(kept: &Kept, news: &mut [New<'_>], threads: usize, full: bool) -> R
     });
     if let Some(e) = written.into_iter().find_map(Result::err) {
         // All or none: what was written goes too.
-        news.iter().for_each(|new| drop(kept.dir.remove(&new.name())));
+        remove_all(kept, news);
         return Err(e);
     }
     if full && !each {
         kept.dir.sync_filesystem()?;
     }
     Ok(())
+}
+
+/// What was written goes, where it is not on the board.
+fn remove_all(kept: &Kept, news: &[New<'_>]) {
+    news.iter().for_each(|new| drop(kept.dir.remove(&new.name())));
 }
 
 /// A task on its way to the board.
@@ -312,8 +315,17 @@ impl LockedBoard<'_> {
         }
     }
 
-    /// Puts written tasks on the board under their names.
+    /// Puts written tasks on the board under their names: all of them, or none.
     fn publish(&mut self, written: &Kept, news: &[New<'_>]) -> Result<()> {
+        let dirs = Arc::clone(&self.board.dirs);
+        let mut named = 0;
+        self.name_each(written, news, &mut named).inspect_err(|_| {
+            // They have been there for a moment, and only under the lock: nobody works on them.
+            news[..named].iter().for_each(|new| drop(dirs.tasks.remove(&new.id.file_name())));
+        })
+    }
+
+    fn name_each(&mut self, written: &Kept, news: &[New<'_>], count: &mut usize) -> Result<()> {
         let (dirs, kept) = (Arc::clone(&self.board.dirs), self.kept()?);
         self.names_changed = true;
         let full = self.board.durability() == Durability::Full;
@@ -328,9 +340,9 @@ impl LockedBoard<'_> {
                 other => other?,
             };
             if !named {
-                let _ = written.dir.remove(&name);
-                return Err(Refusal::of(Rule::IdTaken, id, "somebody put a task of that id there at this moment; add it again"));
+                return Err(Refusal::of(Rule::IdTaken, id, "somebody put a task of that id there at this moment; nothing was added"));
             }
+            *count += 1;
             crash::point("add.renamed");
             if self.board.seen {
                 self.board.read_again(id);

@@ -31,8 +31,8 @@ pub(crate) struct Asked {
 
 impl Consent {
     pub(super) fn of(board: &Board, tracked: Tracked, shown: &[Task]) -> Consent {
-        let names = tracked.names();
-        let own = board.index().entries().map(|(id, _)| id).filter(|id| !names.contains(&id.file_name())).cloned().collect();
+        let of_git = tracked.on(board);
+        let own = board.index().entries().map(|(id, _)| id).filter(|id| !of_git.contains(*id)).cloned().collect();
         let shown = shown.iter().map(|task| (task.id.clone(), commands(task))).collect();
         Consent::Asked(Box::new(Asked { tracked, own, shown, others: RefCell::default() }))
     }

@@ -52,7 +52,7 @@ impl Exec {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let waits = config::apply(&mut board)?;
-        arming::allow(&mut board, Scope::Checks, self.yes, "crew exec")?;
+        arming::allow(&mut board, Scope::Checks, self.yes, "crew exec", None)?;
         board.set_threads(machine::processors());
         log::begin(Log::Warnings);
         let workplace = Workplace::open(board).map_err(start)?;

@@ -64,7 +64,7 @@ impl Spawn {
         }
         let waits = config::apply(&mut board)?;
         if !self.foreground || !self.yes {
-            arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn")?;
+            arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn", self.from.as_deref())?;
         }
         match self.foreground {
             true => live(context, Workplace::open(board).map_err(start)?, profile, waits),

@@ -35,7 +35,7 @@ use crate::view;
 ///
 /// * returned: task, by, status (of a task whose holder had died)
 ///
-/// * summary, the last: completed, failed, again (attempts to be made again), takenAway, interrupted, left: of
+/// * summary, the last: completed, failed, again (attempts after which the task was to be tried again), takenAway, interrupted, left: of
 ///   unfinished tasks {"why", "tasks"} with why one of failed, needThought, waitForAnswer, ofOthers, blocked,
 ///   notAllowed, ready, and of files that are no valid tasks {"why": "invalid", "files"}
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ impl Work {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let waits = config::apply(&mut board)?;
-        let consent = arming::allow(&mut board, Scope::Commands, self.yes, "crew work")?;
+        let consent = arming::allow(&mut board, Scope::Commands, self.yes, "crew work", None)?;
         if self.relaxed {
             board.set_durability(Durability::Relaxed);
         }

@@ -14,6 +14,7 @@ use board::{Error, Result, clock, duration};
 use jiff::{SignedDuration, Timestamp};
 use rustix::io::Errno;
 
+use crate::aside::aside;
 use crate::config::Config;
 use crate::group_record;
 use crate::leftovers;
@@ -225,10 +226,10 @@ pub(crate) async fn end_leftovers(workplace: &Workplace, seat: &Seat, turn: &str
             let groups = workplace.board().groups_of(seat.name()).unwrap_or_default();
             let groups = group_record::parse(&groups, board::alive::boot());
             let turn = turn.to_owned();
-            match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, LEFTOVERS_GRACE)).await {
-                Ok(Err(e)) => report(&e),
-                Err(e) => report(&e),
-                Ok(Ok(_)) => {}
+            match aside(move || leftovers::end(&turn, &groups, LEFTOVERS_GRACE)).await {
+                Some(Err(e)) => report(&e),
+                None => report(&"ending it has failed"),
+                Some(Ok(_)) => {}
             }
         }
         Err(e) => report(&e),

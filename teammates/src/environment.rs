@@ -26,36 +26,22 @@ pub const PASS: &str = "CREW_PASS_ENV";
 pub const TURN_VARIABLES: [&str; 9] =
     [TURN, "CREW_AS", "CREW_ATTEMPT", "CREW_LOG_DIR", "CREW_MESSAGES", "CREW_OPENING", "CREW_RESULTS", "CREW_TASK_FILE", "CREW_TASK_ID"];
 
-/// How names of secrets end, in capitals.
-const SECRET_ENDINGS: [&str; 17] = [
-    "_ACCESS_KEY",
-    "_ACCOUNT_KEY",
-    "_APIKEY",
-    "_API_KEY",
-    "_AUTH",
-    "_CREDENTIAL",
-    "_CREDENTIALS",
-    "_PASS",
-    "_PASSPHRASE",
-    "_PASSWD",
-    "_PAT",
-    "_PRIVATE_KEY",
-    "_PWD",
-    "_SECRET",
-    "_SECRETS",
-    "_SECRET_KEY",
-    "_TOKEN",
-];
-
-/// Names of secrets as a whole.
-const SECRET_WORDS: [&str; 7] = ["APIKEY", "API_KEY", "CREDENTIALS", "PASSPHRASE", "PASSWORD", "SECRET", "TOKEN"];
+/// Words of which one, anywhere in a name, makes it a secret's. In capitals.
+const ANYWHERE: [&str; 13] =
+    ["APIKEY", "AUTHTOKEN", "CREDENTIAL", "CREDENTIALS", "JWT", "PASSPHRASE", "PASSWD", "PASSWORD", "PRIVKEY", "SECRET", "SECRETS", "TOKEN", "TOKENS"];
+/// Words that make it one where they are the last.
+const LAST: [&str; 6] = ["AUTH", "COOKIE", "KEY", "PASS", "PAT", "PWD"];
+/// What a word of a secret's ends with, written in one.
+const GLUED: [&str; 5] = ["APIKEY", "AUTHTOKEN", "DBPASS", "PASSWD", "PASSWORD"];
+/// Names that look like a secret's and are none.
+const HARMLESS: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// Whether a variable of this name holds a secret, as far as the name tells. Case does not count.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRET_ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
-        || SECRET_WORDS.contains(&name.as_str())
-        || name.ends_with("PASSWORD")
+    let words = || name.split('_').filter(|word| !word.is_empty());
+    let found = words().any(|word| ANYWHERE.contains(&word) || GLUED.iter().any(|end| word.ends_with(end)));
+    !HARMLESS.contains(&name.as_str()) && (found || words().next_back().is_some_and(|last| LAST.contains(&last)))
 }
 
 /// Of `variables`, those that children inherit.
@@ -94,6 +80,20 @@ mod tests {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "SIGNING_PRIVATE_KEY",
             "DJANGO_SECRET_KEY",
+            "PRIVATE_KEY",
+            "AUTH",
+            "JWT",
+            "COOKIE",
+            "MYAPIKEY",
+            "NPM_AUTHTOKEN",
+            "API_TOKENS",
+            "DBPASS",
+            "SECRET_KEY_BASE",
+            "GITHUB_TOKEN_2",
+            "STRIPE_SECRET_LIVE",
+            "RAILS_MASTER_KEY",
+            "SSH_KEY",
+            "_TOKEN",
         ] {
             assert!(is_secret(name), "{name}");
         }
@@ -109,7 +109,8 @@ mod tests {
             "CREW_PASS_ENV",
             "API_KEYS_FILE",
             "COMPASS",
-            "_TOKEN",
+            "KEY_REPEAT",
+            "CREW_AS",
             "",
         ] {
             assert!(!is_secret(name), "{name}");

@@ -8,6 +8,8 @@ use board::locked::Unlocked;
 use board::{Error, Result};
 use tokio::sync::oneshot;
 
+use crate::aside;
+
 /// Who syncs for all. Clones are handles to the same.
 #[derive(Clone, Default)]
 pub(crate) struct GroupSync(Arc<Mutex<State>>);
@@ -29,11 +31,14 @@ impl GroupSync {
 
     fn join(&self, unlocked: Unlocked) -> oneshot::Receiver<Result<()>> {
         let (tell, told) = oneshot::channel();
-        let mut state = self.state();
-        state.waiting.push((unlocked, tell));
-        if !std::mem::replace(&mut state.at_work, true) {
+        let somebody_syncs = {
+            let mut state = self.state();
+            state.waiting.push((unlocked, tell));
+            std::mem::replace(&mut state.at_work, true)
+        };
+        if !somebody_syncs {
             let group = self.clone();
-            tokio::task::spawn_blocking(move || group.work());
+            aside::begin(move || group.work());
         }
         told
     }

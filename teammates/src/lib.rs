@@ -28,6 +28,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests are the other programs that write, start and wait.
 
+mod aside;
 pub mod attempt;
 pub mod batch;
 pub mod children;

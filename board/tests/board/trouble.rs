@@ -626,3 +626,30 @@ fn a_stopped_holder_whose_task_was_taken_cannot_finish_it() {
     finish(&mut quick, "quick", &second).unwrap();
     assert_eq!(rule(end(&mut slow, "1", &by, &ending)), Rule::TurnOver);
 }
+
+/// Somebody takes an id while an addition that wants it is written: nothing of that addition is on the board.
+#[test]
+fn an_addition_that_comes_too_late_for_one_of_its_ids_adds_nothing() {
+    for durability in [Durability::Relaxed, Durability::Full] {
+        let scratch = Scratch::new(durability);
+        let mut board = scratch.board();
+        let person = scratch.path().join(".tasks/task_c.json");
+        let during = trace::observe(move |op| {
+            if *op == Op::Passed("add.written") {
+                std::fs::write(&person, "{\"subject\":\"mine\"}").unwrap();
+            }
+        });
+        let drafts = ["a", "b", "c", "d"].map(|id| draft(&format!("{{\"id\":\"{id}\",\"subject\":\"x\"}}")));
+        let refused = board.add(&drafts, PATIENCE).unwrap_err();
+        drop(during);
+        assert_eq!(rule::<()>(Err(refused)), Rule::IdTaken);
+        assert_eq!(scratch.text("c"), "{\"subject\":\"mine\"}");
+        let on_board = |id: &str| scratch.path().join(format!(".tasks/task_{id}.json")).exists();
+        assert_eq!(["a", "b", "d"].map(on_board), [false; 3], "{durability:?}");
+        assert_eq!(scratch.seen().index().entries().count(), 1);
+        let kept = std::fs::read_dir(scratch.path().join(".tasks/.board/kept")).unwrap().flatten();
+        assert_eq!(kept.map(|generation| std::fs::read_dir(generation.path()).unwrap().count()).sum::<usize>(), 0, "nothing is left beside");
+        // Without that id it is added.
+        add(&mut board, &["{\"id\":\"a\",\"subject\":\"x\"}"]);
+    }
+}

@@ -104,3 +104,59 @@ fn what_git_brings_during_a_batch_is_left_alone() {
         }
     }
 }
+
+/// Every repository around the board may bring tasks, and one that cannot be read may bring any.
+#[test]
+fn whatever_repository_tracks_them() {
+    let refused = |scene: &Scene, what: &str| {
+        let ran = scene.run(&["work"]).ended_with(4);
+        assert!(ran.err.contains("[not-armed]") && ran.err.contains("touch harm"), "{what}: {ran:#?}");
+        assert!(!scene.has("harm"), "{what}");
+    };
+    let with_task = || {
+        let scene = Scene::new();
+        scene.task("1", json!({ "run": "touch harm" }));
+        scene
+    };
+    let scene = with_task();
+    let inner = git2::Repository::init(scene.tasks()).unwrap();
+    let mut index = inner.index().unwrap();
+    index.add_path(Path::new("task_1.json")).unwrap();
+    index.write().unwrap();
+    refused(&scene, "the board's directory is a working tree of its own");
+
+    let scene = with_task();
+    track(&scene, &[".tasks/task_1.json"]);
+    let inside = scene.project().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::rename(scene.tasks(), inside.join(".tasks")).unwrap();
+    let outer = git2::Repository::open(scene.project()).unwrap();
+    let mut index = outer.index().unwrap();
+    index.add_path(Path::new("inside/.tasks/task_1.json")).unwrap();
+    index.write().unwrap();
+    git2::Repository::init(&inside).unwrap();
+    let ran = scene.run(&["-C", "inside", "work"]).ended_with(4);
+    assert!(ran.err.contains("[not-armed]"), "a repository within the one that tracks them: {ran:#?}");
+
+    let scene = with_task();
+    git2::Repository::init(scene.project()).unwrap();
+    scene.put(".git/config", "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n");
+    refused(&scene, "a format that cannot be read here");
+
+    let scene = with_task();
+    let repository = git2::Repository::init(scene.project()).unwrap();
+    let mut index = repository.index().unwrap();
+    index.add_path(Path::new(".tasks/task_1.json")).unwrap();
+    let mut entry = index.get(0).unwrap();
+    index.remove_path(Path::new(".tasks/task_1.json")).unwrap();
+    entry.flags = (entry.flags & 0x0fff) | (3 << 12);
+    index.add(&entry).unwrap();
+    index.write().unwrap();
+    refused(&scene, "in conflict");
+
+    // What is called so and is no repository tracks nothing.
+    let scene = with_task();
+    std::fs::create_dir(scene.project().join(".git")).unwrap();
+    scene.run(&["work"]).succeeded();
+    assert!(scene.has("harm"));
+}

@@ -31,7 +31,7 @@ fn plain_lines_where_nobody_looks() {
                 "1: done → completed (go well with a subject that is much longer than any line sho…)",
                 "2: failed → failed: the command ended with exit code 3 (go badly)",
                 "2: failed → pending: the command ended with exit code 3 (go badly)",
-                "1 completed, 1 failed, 1 attempt to be made again",
+                "1 completed, 1 failed, 1 attempt did not settle it",
                 "  1 task failed; `crew show ID` says why, `crew retry ID` tries again: 2",
                 "  1 task has no command and needs a teammate that thinks: 3",
             ]
