@@ -13,6 +13,8 @@
 //!   to do before success may be reported: [`locked::Unlocked::settle`].
 //! * **Who is alive** is the kernel's to say: a lock that each teammate holds for its life ([`presence`]), and pid,
 //!   start time and boot together ([`alive`]).
+//! * **What is said** stands in the [`thread`], one [`post`] a line, appended under a lock of its own. **What the work
+//!   is** judged by is the working tree's SHA ([`tree`]).
 //! * **What survives a power cut** is said in the modules `kept` and [`disk`].
 //!
 //! # What never happens here

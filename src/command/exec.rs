@@ -65,7 +65,10 @@ impl Exec {
         let claimant = Claimant::shell(self.name.as_str());
         let (stop, told) = watch::channel(None);
         let interrupted = interrupt::forward_to(&stop).map_err(start)?;
-        let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else { return Ok(Exit::NOTHING_TO_DO) };
+        let Some(claimed) = workplace.claim(&seat, &claimant, self.id.as_ref())? else {
+            context.say(format!("there is nothing that {} could claim; `crew ls` says why", self.name));
+            return Ok(Exit::NOTHING_TO_DO);
+        };
         let plan = Plan { command: Command::Exec(self.command), timeout: claimed.task.timeout.or(self.timeout), task_on_stdin: false, waits, env: Vec::new() };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);

@@ -57,7 +57,7 @@ impl Logs {
 
     fn find(&self, board: &Board) -> Result<(PathBuf, Writer), Failure> {
         let none = |message: String| Failure::Refused { rule: "no-log", message };
-        let task = TaskId::new(&self.of).ok().and_then(|id| board.read_task(&id).ok());
+        let task = TaskId::new(&self.of).ok().and_then(|id| board.read_task(&id).ok().or_else(|| board.read_archived(&id)));
         if let Some((_, task)) = task {
             let claim = task.claim.as_ref().map(|claim| (&claim.turn, &claim.by));
             let last = claim.or(task.attempts.last().map(|last| (&last.turn, &last.by)));

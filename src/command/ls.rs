@@ -79,7 +79,7 @@ impl Ls {
             })
             .collect();
         if entries.is_empty() {
-            context.say("no tasks here");
+            context.say(if board.index().entries().next().is_some() { "no task is like that; `crew ls` shows all" } else { "no tasks here" });
             return Ok(());
         }
         let mut out = context.out();

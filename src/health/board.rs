@@ -1,5 +1,8 @@
 //! What is wrong with the tasks of a board. Only looks.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use board::alive::{self, Process};
 use board::board::Stale;
 use board::document::Problem;
@@ -12,19 +15,28 @@ use board::task::Status;
 use board::task_id::TaskId;
 use board::{Board, Result, Rule, add, clock};
 use teammates::group_record;
+use teammates::nearest::meant;
 
 use super::{Finding, Level};
+use crate::schema;
 
 /// What a task's own file says wrongly.
 struct Odd {
     other_id: Option<String>,
     status: Option<String>,
+    /// Keys that nobody here knows, and which they are taken to mean.
+    misspelt: Vec<(String, String)>,
 }
 
 /// Everything that is to be said of the tasks; sees the whole board anew.
 pub(crate) fn findings(board: &mut Board) -> Result<Vec<Finding>> {
-    let odd = board
-        .survey(|_, task| Odd { other_id: task.other_id.clone(), status: if let Status::Unknown(word) = &task.status { Some(word.clone()) } else { None } })?;
+    let schema = schema::of_task();
+    let known: Vec<&str> = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    let odd = board.survey(|document, task| Odd {
+        other_id: task.other_id.clone(),
+        status: if let Status::Unknown(word) = &task.status { Some(word.clone()) } else { None },
+        misspelt: document.entries().filter_map(|(key, _)| Some((key.to_owned(), meant(key, &known)?.to_owned()))).collect(),
+    })?;
     let mut found = Vec::new();
     for (id, odd) in odd {
         if let Some(other) = odd.other_id {
@@ -35,12 +47,29 @@ pub(crate) fn findings(board: &mut Board) -> Result<Vec<Finding>> {
             let message = format!("its status {word:?} is none that this board knows: it is never claimed");
             found.push(Finding::of_task(Level::Problem, "status", &id, message));
         }
+        for (key, meant) in odd.misspelt {
+            let message = format!("nobody here knows its key {key:?}; if {meant:?} is meant, it is not heeded");
+            found.push(Finding::of_task(Level::Note, "key", &id, message));
+        }
     }
     unreadable(board, &mut found);
+    passed_over(board, &mut found);
     edges(board, &mut found);
     claims(board, &mut found)?;
     leftovers(board, &mut found)?;
     Ok(found)
+}
+
+/// Files that look as if they were meant for tasks and do not bear the name of one.
+fn passed_over(board: &Board, found: &mut Vec<Finding>) {
+    let names = std::fs::read_dir(board.place().tasks()).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter(|name| !name.starts_with('.') && Path::new(name).extension() == Some(OsStr::new("json")) && TaskId::of_file(name).is_none()).collect();
+    names.sort();
+    for file in names {
+        let message = "it is no task, since only files named task_<id>.json are".to_owned();
+        found.push(Finding { file: Some(file), ..Finding::of(Level::Note, "name", message) });
+    }
 }
 
 /// Files that are no valid tasks.

@@ -45,7 +45,7 @@ mod launch;
 pub mod leftovers;
 pub mod lifecycle;
 pub mod messages;
-mod nearest;
+pub mod nearest;
 mod proc_fs;
 pub mod process;
 pub mod profile;

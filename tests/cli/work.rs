@@ -434,3 +434,14 @@ fn what_a_task_is_to_keep_is_kept() {
     assert_eq!(scene.processes().len(), 2);
     kept.into_iter().for_each(|pid| signal(pid, Signal::KILL));
 }
+
+#[test]
+fn the_log_of_an_archived_task_is_still_there() {
+    let scene = Scene::new();
+    scene.task("1", json!({ "run": "echo it said this" }));
+    scene.run(&["work"]).succeeded();
+    scene.run(&["archive", "--all-finished"]).succeeded();
+    assert_eq!(scene.run(&["logs", "1"]).succeeded().out, "it said this\n");
+    scene.task("2", json!({}));
+    assert!(scene.run(&["ls", "--status", "failed"]).succeeded().err.contains("no task is like that"));
+}

@@ -61,3 +61,18 @@ fn a_task_that_waits_for_what_failed_is_told_of() {
     let report = report(&scene, &[], 0);
     assert_eq!(levels(&report), [("dead-end".to_owned(), "note".to_owned())]);
 }
+
+#[test]
+fn what_was_probably_meant_is_told_of() {
+    let scene = Scene::new();
+    scene.task("1", json!({ "blocked_by": ["2"], "stauts": "completed", "due": "tomorrow", "priority": 1 }));
+    scene.put(".tasks/hello.json", "{\"subject\":\"hello\"}");
+    scene.put(".tasks/notes.txt", "not meant for one");
+    let before = snapshot(&scene.tasks());
+    let report = report(&scene, &[], 0);
+    assert_eq!(levels(&report), [("key", "note"), ("key", "note"), ("name", "note")].map(|(check, level)| (check.to_owned(), level.to_owned())));
+    let told: Vec<&str> = report["findings"].as_array().unwrap().iter().filter_map(|finding| finding["message"].as_str()).collect();
+    let told = told.join("\n");
+    assert!(told.contains("\"blocked_by\"; if \"blockedBy\" is meant") && told.contains("\"stauts\"; if \"status\" is meant"), "{told}");
+    assert_eq!(snapshot(&scene.tasks()), before);
+}
