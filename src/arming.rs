@@ -5,6 +5,7 @@
 //! allowed: at a terminal by an answer, elsewhere by `--yes`.
 
 mod consent;
+mod record;
 mod tracked;
 
 use std::io::IsTerminal as _;
@@ -17,6 +18,7 @@ use board::place::Place;
 use board::task::Task;
 
 pub(crate) use self::consent::Consent;
+use self::record::Record;
 use self::tracked::Tracked;
 use crate::exit::Failure;
 use crate::view::escape;
@@ -48,22 +50,45 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
         return Ok(Consent::Everything);
     }
     let mut brought = if scope == Scope::Everything { of_profiles(board.place(), named) } else { Vec::new() };
+    let mut now = Record::of(board.place(), []);
     let consent = match Tracked::find(board.place()) {
         None => Consent::Everything,
         Some(tracked) => {
             board.look()?;
+            now = Record::of(board.place(), &of_tasks(board, &tracked, Scope::Everything));
             let shown = of_tasks(board, &tracked, scope);
             brought.extend(shown.iter().flat_map(|task| commands(task, scope)));
             Consent::of(board, tracked, &shown)
         }
     };
-    if !brought.is_empty() {
-        ask(&brought, verb)?;
+    // A file that only the command line names was part of no such question.
+    let allowed = named.is_none() && Record::read(board.place()).is_some_and(|allowed| now.is_within(&allowed));
+    if !brought.is_empty() && !allowed {
+        ask(&brought, &format!("`{verb} --yes` runs them, `crew arm` allows them from now on"), "Run them?")?;
     }
     Ok(consent)
 }
 
-fn ask(brought: &[Brought], verb: &str) -> Result<(), Failure> {
+/// Shows everything that the repository's files would run here, asks, and records the answer: from now on that runs
+/// without a question, until it changes. Returns what was shown.
+pub(crate) fn arm(board: &mut Board, yes: bool) -> Result<Vec<Brought>, Failure> {
+    let mut brought = of_profiles(board.place(), None);
+    let mut tasks = Vec::new();
+    if let Some(tracked) = Tracked::find(board.place()) {
+        board.look()?;
+        tasks = of_tasks(board, &tracked, Scope::Everything);
+        brought.extend(tasks.iter().flat_map(|task| commands(task, Scope::Everything)));
+    }
+    // Before the question, so that what changes while somebody reads is not what he has allowed.
+    let shown = Record::of(board.place(), &tasks);
+    if !brought.is_empty() && !yes {
+        ask(&brought, "`crew arm --yes` allows them from now on", "Allow them from now on?")?;
+    }
+    shown.write(board.place())?;
+    Ok(brought)
+}
+
+fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure> {
     let refused = |message: String| Err(Failure::Refused { rule: "not-armed", message });
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         let some: Vec<String> = brought.iter().take(3).map(print).collect();
@@ -72,13 +97,13 @@ fn ask(brought: &[Brought], verb: &str) -> Result<(), Failure> {
             many => format!("{many} commands"),
         };
         return refused(format!(
-            "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then `{verb} --yes` runs them",
+            "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then {way_on}",
             some.join("\n")
         ));
     }
     eprintln!("The repository's files would run these commands here, as you:");
     brought.iter().for_each(|brought| eprintln!("{}", print(brought)));
-    eprint!("Run them? [y/N] ");
+    eprint!("{question} [y/N] ");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     match answer.trim().to_ascii_lowercase().as_str() {

@@ -3,6 +3,7 @@
 
 mod add;
 mod archive;
+mod arm;
 mod block;
 mod cancel;
 mod claim;
@@ -107,6 +108,7 @@ verbs! {
     "doctor" = doctor::Doctor,
     "work" = work::Work,
     "spawn" = spawn::Spawn,
+    "arm" = arm::Arm,
     "team" = team::Team,
     "logs" = logs::Logs,
     "shutdown" = shutdown::Shutdown,

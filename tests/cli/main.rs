@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that is surprised ends there.
 #![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
 
+mod arm;
 mod board;
 mod leftovers;
 mod scene;

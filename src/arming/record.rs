@@ -1,0 +1,84 @@
+//! What somebody on this machine has allowed once and for all, kept on the machine's side, where no repository writes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use board::disk::Dir;
+use board::place::Place;
+use board::task::{Command, Task};
+use board::task_id::TaskId;
+use board::{Result, name::Name};
+use git2::{ObjectType, Oid};
+use serde::{Deserialize, Serialize};
+use teammates::profile::{self, Origin};
+
+const FILE: &str = "armed.json";
+
+/// The state of everything that could make something else run here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// The configuration, the teammates' files and the programs that these name by a path, each with the hash of its
+    /// content.
+    files: BTreeMap<String, String>,
+    /// The tasks that git tracks and that have a command or a check, each with the hash of both.
+    tasks: BTreeMap<TaskId, String>,
+}
+
+impl Record {
+    /// As things are now.
+    pub(super) fn of<'t>(place: &Place, tasks: impl IntoIterator<Item = &'t Task>) -> Record {
+        let mut record = Record::default();
+        let project = place.project();
+        record.add(project, &project.join(".crew/config.toml"));
+        for entry in std::fs::read_dir(place.profiles()).into_iter().flatten().flatten() {
+            let file = entry.path();
+            let is_profile =
+                file.extension().is_some_and(|extension| extension == "md") && file.file_stem().and_then(|stem| Name::new(stem.to_str()?).ok()).is_some();
+            if is_profile {
+                record.add(project, &file);
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                let command = profile::parse(&text, &file, Origin::Crew).ok().and_then(|profile| profile.command);
+                command.iter().flat_map(words).for_each(|word| record.add(project, &project.join(word)));
+            }
+        }
+        record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
+        record
+    }
+
+    /// What was allowed; `None`: nothing was, or it cannot be read.
+    pub(crate) fn read(place: &Place) -> Option<Record> {
+        let bytes = Dir::open(place.state()).ok()?.read(FILE).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Allows it from now on.
+    pub(crate) fn write(&self, place: &Place) -> Result<()> {
+        Dir::make(place.state(), 0o700)?.replace(FILE, serde_json::json!(self).to_string().as_bytes(), 0o600, true)
+    }
+
+    /// Whether all of this was allowed. Tasks that are gone or over since need no allowance.
+    pub(super) fn is_within(&self, allowed: &Record) -> bool {
+        self.files == allowed.files && self.tasks.iter().all(|(id, hash)| allowed.tasks.get(id) == Some(hash))
+    }
+
+    fn add(&mut self, project: &Path, file: &Path) {
+        if let Ok(bytes) = std::fs::read(file) {
+            let name = file.strip_prefix(project).unwrap_or(file).to_string_lossy().into_owned();
+            self.files.insert(name, hash(&bytes));
+        }
+    }
+}
+
+/// What may be paths in a command.
+fn words(command: &Command) -> Vec<String> {
+    match command {
+        Command::Exec(argv) => argv.clone(),
+        Command::Shell(line) => {
+            line.split(|c: char| c.is_whitespace() || "'\"`;|&()<>=$".contains(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Oid::hash_object(ObjectType::Blob, bytes).map_or_else(|e| format!("no hash: {}", e.message()), |id| id.to_string())
+}

@@ -1,0 +1,36 @@
+//! `crew arm`.
+
+use std::path::PathBuf;
+
+use crate::arming;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+
+/// Allow what the repository's files would run here
+///
+/// Shows the commands of the tasks that git tracks and those of the teammates' files, and asks. What is allowed runs
+/// without a question from then on, on this machine alone, until .crew/config.toml, a teammate's file or a program that
+/// one names changes, or a task that git tracks has another command or is new.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arm {
+    /// Allow it without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Arm {
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board_on_every_core()?;
+        let brought = arming::arm(&mut board, self.yes)?;
+        if context.json {
+            let commands: Vec<_> = brought.iter().map(|brought| (PathBuf::clone(&brought.file), &brought.command)).collect();
+            let commands: Vec<_> = commands.iter().map(|(file, command)| serde_json::json!({ "file": file, "command": command })).collect();
+            context.print(serde_json::json!({ "allowed": commands }))?;
+        } else if brought.is_empty() {
+            context.say("the repository's files run nothing here; there is nothing to allow");
+        } else {
+            context.say("allowed, until one of these files changes");
+        }
+        Ok(Exit::DONE)
+    }
+}
