@@ -10,7 +10,7 @@ use crate::disk::{self, Dir};
 use crate::error::Result;
 
 /// So much is read at a time, from the end backwards.
-const BLOCK: u64 = 64 << 10;
+const BLOCK: u64 = 8 << 10;
 
 /// The file, open.
 #[derive(Debug)]

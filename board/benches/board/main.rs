@@ -21,6 +21,7 @@ mod raw;
 mod reading;
 mod single;
 mod sqlite;
+mod threads;
 mod worker;
 
 use std::process::ExitCode;
@@ -31,7 +32,7 @@ use measure::Outcome;
 /// A measurement and the name by which it is chosen.
 type Measurement = (&'static str, fn(&Ground) -> Outcome<()>);
 
-const MEASUREMENTS: [Measurement; 11] = [
+const MEASUREMENTS: [Measurement; 12] = [
     ("claim-one", single::one_claim),
     ("claim-growth", single::growth),
     ("claim-crowd", crowd::crowd),
@@ -43,6 +44,7 @@ const MEASUREMENTS: [Measurement; 11] = [
     ("look-sweep", looks::sweep),
     ("drop", drops::dropped_to_claimed),
     ("add", adds::add),
+    ("thread", threads::growth),
 ];
 
 fn main() -> ExitCode {
