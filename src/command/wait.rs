@@ -92,6 +92,10 @@ impl Wait {
         }
         let mut swept = Instant::now();
         let mut countdown = Countdown::begin(context.json);
+        // Said once: what is waited for may be dropped, and whoever works may come, at any time.
+        if !context.json && self.standing(board, &BTreeSet::new()).going_on > 0 && nobody_works(board)? {
+            context.say("nobody is at work; `crew work` or `crew spawn NAME` takes up what is ready");
+        }
         loop {
             let began = Instant::now();
             let stale: BTreeSet<TaskId> = board.stale_claims(clock::now())?.into_iter().map(|stale| stale.task).collect();
@@ -180,6 +184,11 @@ impl Wait {
         }
         Ok(if done { Exit::DONE } else { Exit::FAILED })
     }
+}
+
+/// Whether no teammate lives and nobody holds a task.
+fn nobody_works(board: &Board) -> Result<bool, Failure> {
+    Ok(board.index().in_progress().next().is_none() && !board.teammates()?.iter().any(|seen| seen.living))
 }
 
 fn watch(board: &Board, wake: &Arc<Notify>) -> Option<Watch> {

@@ -95,6 +95,7 @@ fn it_ends_where_nothing_can_go_on_and_says_why() {
     scene.task("7", json!({ "status": "in_progress", "owner": "bob", "parked": { "on": "until", "until": "2126-01-02T03:04:05Z" } }));
     let ran = scene.run(&["wait", "--all", "--timeout", "1ms"]).ended_with(1);
     assert!(ran.err.contains("8 tasks not finished within 1ms, of which 7 cannot go on (`crew ls` says why)"), "{ran:?}");
+    assert!(!ran.err.contains("nobody is at work"), "somebody is: {ran:?}");
     // Whoever names a task wants it done.
     scene.run(&["cancel", "1"]).succeeded();
     let ran = scene.run(&["wait", "1"]).ended_with(1);
@@ -125,8 +126,18 @@ fn interrupted_it_leaves_nothing() {
         let wait = waiting(&scene, &["wait", "--all"], true);
         wait.signal(signal);
         let ran = wait.ended().ended_with(130);
-        assert!(ran.out.is_empty() && ran.err.is_empty(), "{ran:?}");
+        assert!(ran.out.is_empty() && ran.err.lines().count() == 1, "no more than that nobody is at work: {ran:?}");
         scene.nothing_runs();
         assert!(!scene.tasks().join(".board").exists(), "it only looked");
     }
+}
+
+#[test]
+fn it_says_that_nobody_is_at_work() {
+    let scene = Scene::new();
+    scene.task("1", json!({}));
+    let ran = scene.run(&["wait", "--all", "--timeout", "1ms"]).ended_with(1);
+    assert!(ran.err.contains("nobody is at work") && ran.err.contains("1 task not finished within 1ms"), "{ran:?}");
+    let silent = scene.run(&["wait", "--all", "--timeout", "1ms", "--json"]).ended_with(1);
+    assert!(!silent.err.contains("nobody is at work"), "{silent:?}");
 }
