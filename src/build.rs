@@ -9,7 +9,7 @@ use std::process::Command;
 const UNWINDER: &str = "libgcc_eh.a";
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/build.rs");
     let told = |name: &str| std::env::var(name).unwrap_or_default();
     let for_this_system = told("CARGO_CFG_TARGET_OS") == "linux" && told("CARGO_CFG_TARGET_ENV") == "gnu" && told("TARGET") == told("HOST");
     if !for_this_system {
