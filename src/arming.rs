@@ -24,7 +24,7 @@ use crate::exit::Failure;
 use crate::view::escape;
 
 /// A command that a file of the repository would run here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Brought {
     /// The file, relative to the project.
     pub(crate) file: PathBuf,
@@ -50,20 +50,20 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
         return Ok(Consent::Everything);
     }
     let mut brought = if scope == Scope::Everything { of_profiles(board.place(), named) } else { Vec::new() };
-    let mut now = Record::of(board.place(), []);
+    let mut of_git = Vec::new();
     let consent = match Tracked::find(board.place()) {
         None => Consent::Everything,
         Some(tracked) => {
             board.look()?;
-            now = Record::of(board.place(), &of_tasks(board, &tracked, Scope::Everything));
+            of_git = of_tasks(board, &tracked, Scope::Everything);
             let shown = of_tasks(board, &tracked, scope);
             brought.extend(shown.iter().flat_map(|task| commands(task, scope)));
             Consent::of(board, tracked, &shown)
         }
     };
     // A file that only the command line names was part of no such question.
-    let allowed = named.is_none() && Record::read(board.place()).is_some_and(|allowed| now.is_within(&allowed));
-    if !brought.is_empty() && !allowed {
+    let allowed = || named.is_none() && Record::read(board.place()).is_some_and(|allowed| Record::of(board.place(), &of_git).is_within(&allowed));
+    if !brought.is_empty() && !allowed() {
         ask(&brought, &format!("`{verb} --yes` runs them, `crew arm` allows them from now on"), "Run them?")?;
     }
     Ok(consent)

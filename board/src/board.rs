@@ -4,7 +4,7 @@ mod dirs;
 mod head;
 mod looking;
 mod sweeping;
-mod teammates;
+mod team;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ use head::{HEAD, Head, read_head};
 
 pub(crate) use dirs::Dirs;
 pub use head::{Durability, FORMAT};
-pub use teammates::Stale;
+pub use team::Stale;
 
 /// A board of this process. Reading it needs no lock and makes nothing; every write goes through [`Board::lock`].
 #[derive(Debug)]

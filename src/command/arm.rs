@@ -1,7 +1,5 @@
 //! `crew arm`.
 
-use std::path::PathBuf;
-
 use crate::arming;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -23,9 +21,7 @@ impl Arm {
         let mut board = context.board_on_every_core()?;
         let brought = arming::arm(&mut board, self.yes)?;
         if context.json {
-            let commands: Vec<_> = brought.iter().map(|brought| (PathBuf::clone(&brought.file), &brought.command)).collect();
-            let commands: Vec<_> = commands.iter().map(|(file, command)| serde_json::json!({ "file": file, "command": command })).collect();
-            context.print(serde_json::json!({ "allowed": commands }))?;
+            context.print(serde_json::json!({ "allowed": brought }))?;
         } else if brought.is_empty() {
             context.say("the repository's files run nothing here; there is nothing to allow");
         } else {

@@ -108,7 +108,7 @@ mod tests {
             "CREW_TURN",
             "CREW_PASS_ENV",
             "API_KEYS_FILE",
-            "COMPASS",
+            "BYPASS",
             "KEY_REPEAT",
             "CREW_AS",
             "",
