@@ -1,6 +1,7 @@
 //! `.crew/config.toml`, as far as commands need it.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use board::Board;
 use teammates::attempt::Waits;
@@ -17,8 +18,9 @@ pub(crate) fn apply(board: &mut Board) -> Result<Waits, Failure> {
     Ok(Waits::of(&config))
 }
 
-fn read(board: &Board) -> Result<Config, Failure> {
-    let file = board.place().project().join(".crew/config.toml");
+/// What it says.
+pub(crate) fn read(board: &Board) -> Result<Config, Failure> {
+    let file = file(board);
     match std::fs::read_to_string(&file) {
         Ok(text) => config::parse(&text, &file).map_err(|e| refused(e.to_string())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::default()),
@@ -26,6 +28,12 @@ fn read(board: &Board) -> Result<Config, Failure> {
     }
 }
 
-fn refused(message: String) -> Failure {
+/// Where it is.
+pub(crate) fn file(board: &Board) -> PathBuf {
+    board.place().crew().join("config.toml")
+}
+
+/// It cannot be used.
+pub(crate) fn refused(message: String) -> Failure {
     Failure::Refused { rule: "config", message }
 }

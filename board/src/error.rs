@@ -180,6 +180,14 @@ rules! {
     IdTaken = "id-taken",
     /// `completed` is left only with a reason.
     ReasonNeeded = "reason-needed",
+    /// The writer holds no turn.
+    NoTurn = "no-turn",
+    /// The turn has its post.
+    SecondPost = "second-post",
+    /// The turn accepts other kinds of post.
+    NotAccepted = "not-accepted",
+    /// What was asked has its answer.
+    Answered = "answered",
     /// The value is not what the key takes.
     BadValue = "bad-value",
 }

@@ -13,6 +13,7 @@ use crate::disk::{self, Dir};
 use crate::error::Result;
 use crate::lock::{LockFile, Mode};
 use crate::name::Name;
+use crate::post::USER;
 use crate::turn;
 
 /// A message.
@@ -31,6 +32,9 @@ pub struct Message {
     /// The words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// Of the user to the run: the thread's last number when it was sent. The post that it becomes comes after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
 }
 
 /// What a message is.
@@ -61,15 +65,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Inbox {
     dir: Arc<Dir>,
-    name: Name,
+    name: String,
     lock: Arc<LockFile>,
 }
 
 impl Inbox {
     /// Opens an inbox, making it where it is missing.
     pub fn open(dir: Arc<Dir>, name: &Name) -> Result<Inbox> {
+        Inbox::named(dir, name.as_str())
+    }
+
+    /// The inbox of what the user says to the run: no teammate can bear that name.
+    pub fn of_user(dir: Arc<Dir>) -> Result<Inbox> {
+        Inbox::named(dir, USER)
+    }
+
+    fn named(dir: Arc<Dir>, name: &str) -> Result<Inbox> {
         let lock = LockFile::open(&dir, &format!("{name}.lock"))?;
-        Ok(Inbox { dir, name: name.clone(), lock })
+        Ok(Inbox { dir, name: name.to_owned(), lock })
     }
 
     fn file(&self) -> String {
@@ -78,7 +91,16 @@ impl Inbox {
 
     /// Sends a message; returns its id. On disk when this returns.
     pub fn send(&self, from: &str, kind: Kind, text: &str, now: Timestamp) -> Result<String> {
-        let message = Message { id: turn::fresh(), from: from.to_owned(), to: self.name.to_string(), at: now, kind, text: text.to_owned() };
+        self.put(Message { id: turn::fresh(), from: from.to_owned(), to: self.name.clone(), at: now, kind, text: text.to_owned(), after: None })
+    }
+
+    /// Sends what the user says to the run. `after`: the thread's last number now.
+    pub fn send_to_run(&self, text: &str, after: u64, now: Timestamp) -> Result<String> {
+        let (id, to) = (turn::fresh(), self.name.clone());
+        self.put(Message { id, from: USER.into(), to, at: now, kind: Kind::Say, text: text.to_owned(), after: Some(after) })
+    }
+
+    fn put(&self, message: Message) -> Result<String> {
         let mut line = serde_json::to_vec(&message).unwrap_or_default();
         line.push(b'\n');
         let _held = self.lock.lock(Mode::Exclusive, PATIENCE)?;
@@ -110,7 +132,7 @@ impl Inbox {
         let (mut waiting, mut malformed) = (Waiting::default(), Vec::new());
         for line in bytes.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             match serde_json::from_slice::<Message>(line) {
-                Ok(message) if message.to == self.name.as_str() => waiting.messages.push(message),
+                Ok(message) if message.to == self.name => waiting.messages.push(message),
                 _ => malformed.push(line),
             }
         }

@@ -48,6 +48,8 @@ pub mod place;
 pub mod post;
 pub mod presence;
 pub mod ready;
+pub mod record;
+pub mod run;
 mod scan;
 mod side_by_side;
 pub mod task;

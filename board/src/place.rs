@@ -113,6 +113,16 @@ impl Place {
         self.state.join("logs").join(task.as_str()).join(format!("{turn}.log"))
     }
 
+    /// The directory of the files of the thread's turns (logs, openings), made where it is missing.
+    pub fn turn_logs(&self) -> Result<Dir> {
+        Dir::make(&self.state.join("logs/thread"), 0o700)
+    }
+
+    /// The project's `.crew/`, which people read and edit.
+    pub fn crew(&self) -> PathBuf {
+        self.project.join(".crew")
+    }
+
     /// The directory of the logs of detached teammates, made where it is missing.
     pub fn teammate_logs(&self) -> Result<Dir> {
         Dir::make(&self.state.join("teammates"), 0o700)

@@ -5,6 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::run::Decision;
+
 /// What a post does. The list is closed: these six are the only ways that work moves on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,10 +79,20 @@ pub struct Post {
     /// The number of the post that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub re: Option<u64>,
+    /// To a gate or a proposal: the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// On a post of the user: the id of the message in the inbox that it was, so that it is appended once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// Whom the user's own posts are from.
 pub const USER: &str = "user";
+/// Whom the notes of the run itself are from, decisions on gates among them.
+pub const SYSTEM: &str = "system";
+/// Whom the verdicts on `done` are from.
+pub const AUDIT: &str = "audit";
 
 impl Post {
     /// Whether a teammate wrote it.
@@ -91,6 +103,11 @@ impl Post {
     /// Whether the user wrote it.
     pub fn is_of_user(&self) -> bool {
         self.from == USER
+    }
+
+    /// Whether it is a verdict on a `done`.
+    pub fn is_of_audit(&self) -> bool {
+        self.from == AUDIT
     }
 
     /// Whether it is work that was found in the tree. Where nothing is said about it, it was.
@@ -106,5 +123,14 @@ impl Post {
     /// Whether it is a gate.
     pub fn is_gate(&self) -> bool {
         self.is_of_teammate() && self.kind == Kind::Gate
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Kind, String> {
+        let kinds = Kind::ALL.map(Kind::as_str);
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| format!("a post is one of {}", kinds.join(", ")))
     }
 }

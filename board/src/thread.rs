@@ -2,21 +2,26 @@
 //!
 //! Reading needs no lock and costs what is read, from the end. A post is on disk when [`LockedThread::append`] returns.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
-use crate::disk::Dir;
+use crate::crash;
+use crate::disk::{self, Dir};
 use crate::error::{Error, Refusal, Result, Rule};
 use crate::lines::Lines;
 use crate::lock::{Held, LockFile, Mode};
 use crate::post::{Kind, Post};
+use crate::run::Decision;
 
 /// The longest text of a post, in bytes.
 pub const LONGEST_TEXT: usize = 64 << 10;
 
 const FILE: &str = "thread.jsonl";
 const LOCK: &str = "thread.lock";
+/// Where the numbers of a thread that was begun anew go on from.
+const BASE: &str = "thread.base";
 
 /// A thread that can be read.
 #[derive(Debug)]
@@ -44,6 +49,10 @@ pub struct Draft {
     pub credited: Option<bool>,
     /// The number of the post that it answers.
     pub re: Option<u64>,
+    /// Of a gate or a proposal: the answer.
+    pub decision: Option<Decision>,
+    /// Of the user's: the id of the message in the inbox that it was.
+    pub message: Option<String>,
 }
 
 /// What was appended.
@@ -64,6 +73,11 @@ impl Thread {
     /// Any file that holds a thread, for reading.
     pub fn in_file(dir: Arc<Dir>, file: &str) -> Thread {
         Thread { dir, file: file.into() }
+    }
+
+    /// Its file: whoever waits for a post watches it.
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(&self.file)
     }
 
     /// The posts after the one of that number, oldest first. Costs those posts, not the thread.
@@ -103,36 +117,75 @@ impl Thread {
     }
 
     /// Locks it for appending. The lock comes after the board's and before an inbox's.
-    pub fn lock(&self, patience: Duration) -> Result<LockedThread> {
+    pub fn lock(&self, patience: Duration) -> Result<LockedThread<'_>> {
         let held = LockFile::open(&self.dir, LOCK)?.lock(Mode::Exclusive, patience)?;
-        Ok(LockedThread { lines: Lines::open(&self.dir, &self.file)?, _held: held })
+        let lines = Lines::open(&self.dir, &self.file)?;
+        Ok(LockedThread { thread: self, lines, _held: held })
+    }
+
+    /// The last post's number; before the first, that of the last post of the run before.
+    pub fn last_seq(&self) -> Result<u64> {
+        match self.last(1)?.pop() {
+            Some(post) => Ok(post.seq),
+            None => self.base(),
+        }
+    }
+
+    /// The number of the last post before this thread was begun: numbers go on over `crew new-run`.
+    fn base(&self) -> Result<u64> {
+        let text = self.dir.read(BASE)?.unwrap_or_default();
+        Ok(std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
     }
 }
 
 /// The thread, while nobody else appends to it.
 #[derive(Debug)]
-pub struct LockedThread {
+pub struct LockedThread<'t> {
+    thread: &'t Thread,
     lines: Lines,
     _held: Held,
 }
 
-impl LockedThread {
+impl LockedThread<'_> {
+    /// The directory where it lies.
+    pub(crate) fn dir(&self) -> &Arc<Dir> {
+        &self.thread.dir
+    }
+
+    /// The posts after the one of that number.
+    pub fn since(&self, seq: u64) -> Result<Vec<Post>> {
+        self.thread.since(seq)
+    }
+
+    /// Moves the thread away, under another name in another directory, so that the next append begins a new one. The
+    /// numbers go on.
+    pub fn archive(self, to: &Dir, name: &str) -> Result<()> {
+        let last = self.last()?.map_or_else(|| self.thread.base(), |post| Ok(post.seq))?;
+        // First: numbers that are never used again do no harm, one that comes twice does.
+        self.dir().replace(BASE, last.to_string().as_bytes(), 0o600, true)?;
+        crash::point("archive.based");
+        disk::rename_new(self.dir(), &self.thread.file, to, name)?;
+        self.dir().sync()?;
+        to.sync()
+    }
+
     /// The last post; `None`: there is none yet.
     pub fn last(&self) -> Result<Option<Post>> {
         self.lines.backwards()?.next().map(|line| read(&self.lines, &line?)).transpose()
     }
 
     /// Appends a post under the next number and puts it on disk.
-    pub fn append(&self, draft: Draft) -> Result<Appended> {
+    pub fn append(&mut self, draft: Draft) -> Result<Appended> {
         if draft.text.len() > LONGEST_TEXT {
             let message = format!("the text has {} bytes, and a post has at most {LONGEST_TEXT}; put the rest into a file and name it", draft.text.len());
             return Err(Refusal::board(Rule::NotValid, message));
         }
-        let Draft { from, kind, text, handoff, turn, task, credited, re } = draft;
-        let seq = self.last()?.map_or(0, |post| post.seq) + 1;
-        let post = Post { seq, from, kind: kind.unwrap_or(Kind::Say), text, handoff, ts: Some(clock::now()), turn, task, credited, re };
+        let Draft { from, kind, text, handoff, turn, task, credited, re, decision, message } = draft;
+        let seq = self.last()?.map_or_else(|| self.thread.base(), |post| Ok(post.seq))? + 1;
+        let post = Post { seq, from, kind: kind.unwrap_or(Kind::Say), text, handoff, ts: Some(clock::now()), turn, task, credited, re, decision, message };
         let line = serde_json::to_vec(&post).map_err(|e| Error::io("append to", self.lines.path(), std::io::Error::from(e)))?;
         let torn = self.lines.append(&line)?;
+        crash::point("post.appended");
         Ok(Appended { post, torn })
     }
 }

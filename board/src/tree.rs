@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use git2::{Index, IndexAddOption, IndexEntry, IndexTime, Oid, Repository};
 
 use crate::error::{Error, Result};
@@ -26,6 +27,24 @@ pub fn sha(place: &Place) -> Result<Option<String>> {
     let project = root.canonicalize().ok().and_then(|root| place.project().strip_prefix(root).ok().map(Path::to_owned)).unwrap_or_default();
     let out: Vec<PathBuf> = LEFT_OUT.iter().map(|name| project.join(name)).collect();
     of(&repository, &out).map(Some).map_err(failed)
+}
+
+/// What credit is judged by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The commit that HEAD names; `None`: there is none yet.
+    #[serde(default)]
+    pub head: Option<String>,
+    /// Its tree, without `.tasks/` and `.crew/`.
+    #[serde(default)]
+    pub head_tree: Option<String>,
+    /// The working tree's.
+    pub tree: String,
+}
+
+/// How HEAD and the working tree stand.
+pub fn state(place: &Place) -> Result<Option<State>> {
+    Ok(sha(place)?.map(|tree| State { head: None, head_tree: None, tree }))
 }
 
 fn of(repository: &Repository, out: &[PathBuf]) -> std::result::Result<String, git2::Error> {

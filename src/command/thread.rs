@@ -64,7 +64,7 @@ impl Next {
             Some(file) => in_file(file)?,
             None => of_run(context, 0)?,
         };
-        let roster = if self.team.is_empty() { roster(context)? } else { self.team.iter().map(|name| Seat { name: name.to_string(), free: true }).collect() };
+        let roster = if self.team.is_empty() { roster(context)? } else { self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect() };
         for (post, place) in posts.iter_mut().zip(1..) {
             // A file may leave numbers out: then they count from 1.
             post.seq = if post.seq == 0 { place } else { post.seq };
@@ -112,7 +112,7 @@ fn roster(context: &Context) -> Result<Vec<Seat>, Failure> {
         if let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".md")).and_then(|name| Name::new(name).ok()) {
             let busy = board.lives(&name)
                 && board.teammates()?.iter().any(|seen| seen.name == name && seen.record.as_ref().is_some_and(|record| !record.holds.is_empty()));
-            roster.push(Seat { name: name.to_string(), free: !busy });
+            roster.push(Seat { name: name.to_string(), free: !busy, writes: true });
         }
     }
     match roster.is_empty() {

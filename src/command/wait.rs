@@ -194,5 +194,5 @@ fn nobody_works(board: &Board) -> Result<bool, Failure> {
 fn watch(board: &Board, wake: &Arc<Notify>) -> Option<Watch> {
     let wake = Arc::clone(wake);
     // Where there are no events, looking again does it.
-    Watch::begin(board.place().tasks(), None, move || wake.notify_one()).ok()
+    Watch::begin(board.place().tasks(), &[], move || wake.notify_one()).ok()
 }

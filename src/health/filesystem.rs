@@ -79,7 +79,7 @@ fn events(board: &Board, trial: &Dir) -> Finding {
         // Nobody waits any more.
         let _ = told.send(());
     };
-    let watch = Watch::begin(trial.path(), None, wake);
+    let watch = Watch::begin(trial.path(), &[], wake);
     let began = Instant::now();
     let written = watch.and_then(|watch| trial.write_new("task_1.json", b"{}", 0o600).map(|_| watch));
     match written.map(|watch| (wait.recv_timeout(EVENT), watch)) {

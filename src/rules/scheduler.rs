@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use board::post::{Kind, Post, USER};
+use board::post::{Kind, Post, SYSTEM, USER};
 use serde::Serialize;
 
 /// A teammate that can take a turn.
@@ -13,6 +13,8 @@ pub(crate) struct Seat {
     pub(crate) name: String,
     /// Whether it can speak now: it is not at work in a lane, and not at a limit of its provider.
     pub(crate) free: bool,
+    /// Whether it may change the workspace.
+    pub(crate) writes: bool,
 }
 
 /// What the scheduler looks at.
@@ -38,6 +40,18 @@ pub(crate) struct Next {
     /// What was ignored, and is to be said in the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warn: Option<String>,
+    /// What waits for the user, where nobody speaks because of that.
+    #[serde(skip)]
+    pub(crate) open: Option<Asked>,
+}
+
+/// What the user is asked, by the number of its post.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Whether something may be done.
+    Gate(u64),
+    /// Anything else.
+    Question(u64),
 }
 
 /// Decides who speaks next. The rules, the first that fits:
@@ -83,7 +97,7 @@ impl<'a> Open<'a> {
         let answered = posts[..since_teammate].iter().rposition(Post::is_of_user);
         let placed = || posts.iter().enumerate();
         let question = placed().rfind(|(_, post)| post.is_question()).filter(|(at, _)| answered.is_none_or(|answered| *at > answered));
-        let decided = |gate: &Post, at: usize| posts[at..].iter().any(|post| post.from == "system" && post.re == Some(gate.seq));
+        let decided = |gate: &Post, at: usize| posts[at..].iter().any(|post| post.from == SYSTEM && post.re == Some(gate.seq));
         let gate = placed().rfind(|(at, post)| post.is_gate() && !decided(post, *at));
         Open { question, gate, user_spoke }
     }
@@ -95,17 +109,17 @@ impl<'a> Open<'a> {
 
     fn nobody(&self) -> Option<Next> {
         let unanswered = self.question.filter(|_| !self.user_spoke);
-        let waits = match (self.gate, unanswered) {
-            (Some((_, gate)), _) => format!("the gate of {} waits for an answer", gate.from),
-            (None, Some((_, question))) => format!("the question of {} waits for an answer", question.from),
+        let (open, waits) = match (self.gate, unanswered) {
+            (Some((_, gate)), _) => (Asked::Gate(gate.seq), format!("the gate of {} waits for an answer", gate.from)),
+            (None, Some((_, question))) => (Asked::Question(question.seq), format!("the question of {} waits for an answer", question.from)),
             (None, None) => return None,
         };
-        Some(because(1, waits))
+        Some(Next { open: Some(open), ..because(1, waits) })
     }
 }
 
 fn because(rule: u8, why: String) -> Next {
-    Next { next: None, rule, why, warn: None }
+    Next { next: None, rule, why, warn: None, open: None }
 }
 
 fn speaks(who: &str, rule: u8, why: String) -> Next {
@@ -200,17 +214,9 @@ pub(crate) fn last_seqs(posts: &[Post]) -> BTreeMap<String, u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{post, seat};
     use super::*;
     use proptest::prelude::*;
-
-    fn seat(name: &str, free: bool) -> Seat {
-        Seat { name: name.into(), free }
-    }
-
-    fn post(seq: u64, from: &str, kind: Kind, handoff: Option<&str>) -> Post {
-        let handoff = handoff.map(str::to_owned);
-        Post { seq, from: from.into(), kind, text: String::new(), handoff, ts: None, turn: None, task: None, credited: None, re: None }
-    }
 
     fn decide(posts: &[Post], roster: &[Seat]) -> Next {
         next(Situation { posts, last_seq: &last_seqs(posts), roster })

@@ -67,11 +67,15 @@ impl Waits {
         Waits { base: Duration::from_secs(config.wait_base_sec.get().into()), cap: Duration::from_secs(u64::from(config.wait_cap_min.get()) * 60) }
     }
 
+    /// The pause after so many pauses.
+    pub fn interval(&self, before: u32) -> Duration {
+        self.base.saturating_mul(1u32.checked_shl(before).unwrap_or(u32::MAX)).min(self.cap)
+    }
+
     /// When a task that asks to be tried again later is: each time in a row after twice the pause.
     fn next(&self, attempts: &[board::task::Attempt], now: Timestamp) -> Parked {
         let in_a_row = attempts.iter().rev().take_while(|attempt| attempt.outcome == Outcome::Parked).count();
-        let times = u32::try_from(in_a_row).ok().and_then(|times| 1u32.checked_shl(times)).unwrap_or(u32::MAX);
-        let pause = SignedDuration::try_from(self.base.saturating_mul(times).min(self.cap)).unwrap_or(SignedDuration::MAX);
+        let pause = SignedDuration::try_from(self.interval(u32::try_from(in_a_row).unwrap_or(u32::MAX))).unwrap_or(SignedDuration::MAX);
         Parked::Until { until: Some(now.saturating_add(pause).unwrap_or(now)) }
     }
 }

@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let wake = Arc::clone(&self.wake);
-        self.watch = Watch::begin(self.workplace.place().tasks(), None, move || wake.notify_one()).ok();
+        self.watch = Watch::begin(self.workplace.place().tasks(), &[], move || wake.notify_one()).ok();
         self.workplace.board().sweep()?;
         Ok(self.watch.is_some())
     }

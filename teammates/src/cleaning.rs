@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use board::alive::Liveness;
 use board::board::Stale;
 use board::name::Name;
+use board::run::{Ended, OpenTurn, Run};
 use board::task::{Outcome, Status};
 use board::task_id::TaskId;
 use board::transition::{By, Ending};
@@ -12,6 +14,7 @@ use board::{Board, Result, clock};
 use crate::group_record;
 use crate::leftovers;
 use crate::reading;
+use crate::speaking;
 
 /// Between SIGTERM and SIGKILL for what a dead holder left running.
 const GRACE: Duration = Duration::from_secs(2);
@@ -39,10 +42,11 @@ impl Returned {
 }
 
 /// Returns every claim whose holder is gone for certain. What the holder left running is ended first, without the
-/// board's lock: never for claims from a shell, which name no process of ours. What turns over messages left running
-/// is ended in the same way.
+/// board's lock: never for claims from a shell, which name no process of ours. What turns over messages and turns of
+/// the thread left running is ended in the same way.
 pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
     end_left_readings(board)?;
+    end_left_turn(board)?;
     board.look()?;
     let stale = board.stale_claims(clock::now())?;
     if stale.is_empty() {
@@ -81,6 +85,22 @@ fn end_left_readings(board: &Board) -> Result<()> {
         reading::forget(board.place(), &name, &reading)?;
     }
     Ok(())
+}
+
+/// Ends what the turn of the thread left running whose process has died, and says in its record that it is over.
+fn end_left_turn(board: &Board) -> Result<()> {
+    let Some(run) = Run::existing(board.place())? else { return Ok(()) };
+    let Some(OpenTurn { turn, of, begun: Some(begun), ended: None, .. }) = run.open_turn()? else { return Ok(()) };
+    if begun.process.liveness() != Liveness::Dead {
+        return Ok(());
+    }
+    if let Ok(name) = Name::new(&of)
+        && begun.process.shares_our_kernel()
+    {
+        let ended = end_turn(board, &name, &turn, &begun.process.boot);
+        tracing::info!("the turn of {of} in the thread: lost with its process; {ended} processes of it ended");
+    }
+    speaking::say_ended(&run, &turn, Ended { exit: None, how: format!("its process died ({})", begun.process) })
 }
 
 fn end_leftovers(board: &Board, stale: &Stale) -> usize {

@@ -207,6 +207,11 @@ pub enum ProfileError {
 }
 
 impl Profile {
+    /// Whether it can take a turn in the thread: one that only executes tasks has nothing to say.
+    pub fn can_speak(&self) -> bool {
+        self.runner == Runner::Command && self.command.is_some()
+    }
+
     /// The teammate that `name` is without a file: the defaults.
     pub fn named(name: &str) -> Result<Profile, NameError> {
         Ok(Profile {

@@ -1,6 +1,7 @@
 //! A teammate: the process around the lifecycle. It looks and acts; what it does next is [`lifecycle`]'s to say.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use board::inbox::{Inbox, Kind, Waiting};
 use board::locked::Claimed;
 use board::presence::Activity;
 use board::ready::{Claimant, Fit, Takes};
+use board::run::Run;
 use board::task::Command;
 use board::task_id::TaskId;
 use board::watch::Watch;
@@ -23,6 +25,7 @@ use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
+use crate::speaking;
 use crate::workplace::{Seat, Workplace};
 
 /// When a command over messages that could not start is tried again.
@@ -46,6 +49,10 @@ pub struct Teammate {
     ending: bool,
     /// An attempt under way was given what waited in the inbox.
     delivered: bool,
+    /// The records of the run, for a teammate that can take a turn in its thread.
+    run: Option<Arc<Run>>,
+    /// Such a turn is under way.
+    speaking: bool,
     /// Until then no command over messages is started: the last one could not.
     not_read_before: Instant,
     born: Instant,
@@ -77,7 +84,10 @@ impl Teammate {
         forget_requests(&inbox, began)?;
         let wake = Arc::new(Notify::new());
         let events = events && workplace.board().is_local();
-        let watch = if events { begin_to_watch(&workplace, &inbox_file, &wake) } else { None };
+        let run = profile.can_speak().then(|| Run::of(workplace.place())).transpose()?.map(Arc::new);
+        let turn_file = run.iter().map(|run| run.turn_file());
+        let files: Vec<PathBuf> = turn_file.chain([inbox_file]).collect();
+        let watch = if events { begin_to_watch(&workplace, &files, &wake) } else { None };
         // What came between the first look, at entering, and the watch: no event tells of it.
         workplace.board().sweep()?;
         let claimant = claimant(&profile);
@@ -93,6 +103,8 @@ impl Teammate {
             wake,
             ending: false,
             delivered: false,
+            run,
+            speaking: false,
             not_read_before: now,
             born: now,
             swept: now,
@@ -177,7 +189,8 @@ impl Teammate {
         // One that only executes tasks reads its messages with its next task.
         let reads = self.profile.command.is_some() && Instant::now() >= self.not_read_before;
         let message = reads && waiting.messages.iter().any(|message| message.kind == Kind::Say);
-        Ok(Looked::Board(Look { woken_by_event: woken, message, own_task, turn: false, claimable }))
+        let turn = !self.speaking && self.run.as_ref().is_some_and(|run| speaking::is_next(run, self.profile.name.as_str()));
+        Ok(Looked::Board(Look { woken_by_event: woken, message, own_task, turn, claimable }))
     }
 
     /// A request to end that came to the inbox, and the grace that it gives. It is answered by being consumed.
@@ -194,7 +207,7 @@ impl Teammate {
             Work::OwnTask(id) => self.begin_task(&mut lanes, Some(&id), stopped)?,
             Work::Claim(_) => self.begin_task(&mut lanes, None, stopped)?,
             Work::Message => self.begin_reading(&mut lanes, stopped)?,
-            Work::Turn => return Ok(Seen::WorkEnded),
+            Work::Turn => self.begin_speaking(&mut lanes, stopped)?,
         };
         if !begun {
             return Ok(Seen::ClaimLost);
@@ -219,11 +232,16 @@ impl Teammate {
             }
             if stopped.borrow().is_some() {
                 self.ending = true;
-            } else if !self.ending
-                && let Looked::Request(grace) = self.look(true)?
-            {
-                self.ending = true;
-                grace_over.set(Some(tokio::time::sleep(grace)));
+            } else if !self.ending {
+                match self.look(true)? {
+                    Looked::Request(grace) => {
+                        self.ending = true;
+                        grace_over.set(Some(tokio::time::sleep(grace)));
+                    }
+                    // Named while it works in its lanes, it speaks beside them.
+                    Looked::Board(Look { turn: true, .. }) => drop(self.begin_speaking(&mut lanes, stopped)?),
+                    Looked::Board(_) => {}
+                }
             }
             let most = self.profile.lanes as usize;
             let has_room = |lanes: &Lanes| !lanes.is_empty() && lanes.len() < most;
@@ -263,10 +281,24 @@ impl Teammate {
         Ok(true)
     }
 
+    /// Begins the turn of the thread that is this teammate's.
+    fn begin_speaking(&mut self, lanes: &mut Lanes, stopped: &Told) -> Result<bool> {
+        let (Some(run), Some(command)) = (self.run.clone(), self.profile.command.clone()) else { return Ok(false) };
+        self.speaking = true;
+        self.seat.set_activity(Activity::Working)?;
+        let (workplace, seat, profile, told) = (self.workplace.clone(), Arc::clone(&self.seat), self.profile.clone(), stopped.clone());
+        lanes.spawn_local(async move { speaking::speak(&workplace, &seat, &run, &profile, &command, told).await.map(Lane::Spoke) });
+        Ok(true)
+    }
+
     /// `false`: nothing was begun.
     async fn lane_ended(&mut self, lane: Lane) -> Result<bool> {
         let (worked, delivered) = match lane {
             Lane::Worked(worked, delivered) => (worked, delivered),
+            Lane::Spoke(spoke) => {
+                self.speaking = false;
+                return Ok(spoke);
+            }
             Lane::Read(Read::Over) => return Ok(true),
             Lane::Read(Read::NotStarted) => {
                 self.not_read_before = Instant::now() + START_AGAIN;
@@ -326,6 +358,8 @@ enum Lane {
     Worked(Box<Worked>, Option<Delivered>),
     /// A turn over messages.
     Read(Read),
+    /// A turn of the thread; `false`: it was another's by then.
+    Spoke(bool),
 }
 
 /// What a look found.
@@ -347,9 +381,9 @@ fn forget_requests(inbox: &Inbox, began: Timestamp) -> Result<()> {
 }
 
 /// Begins to watch; where that cannot be had, looking again has to do.
-fn begin_to_watch(workplace: &Workplace, inbox: &std::path::Path, wake: &Arc<Notify>) -> Option<Watch> {
+fn begin_to_watch(workplace: &Workplace, files: &[PathBuf], wake: &Arc<Notify>) -> Option<Watch> {
     let wake = Arc::clone(wake);
-    match Watch::begin(workplace.place().tasks(), Some(inbox), move || wake.notify_one()) {
+    match Watch::begin(workplace.place().tasks(), files, move || wake.notify_one()) {
         Ok(watch) => Some(watch),
         Err(e) => {
             tracing::warn!("{e}; looking every few seconds instead");

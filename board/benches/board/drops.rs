@@ -65,7 +65,7 @@ pub(crate) fn wait_for_tasks(arguments: &[&str]) -> Outcome<()> {
     let mut board = project.open()?;
     let mut teammate = Teammate::enter(&board, "waiting")?;
     let (wake, woken) = mpsc::channel();
-    let watch = Watch::begin(&project.tasks(), None, move || {
+    let watch = Watch::begin(&project.tasks(), &[], move || {
         // The receiver lives as long as this process wants to be woken.
         let _ = wake.send(());
     })?;

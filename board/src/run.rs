@@ -1,0 +1,85 @@
+//! What is kept of a run: its state, the turn that is open, who has seen what, and what waits for a person.
+//!
+//! All of it lies in the project's state directory, beside the thread. The thread is what is true; what can be made
+//! again from it is only kept for speed, and what cannot is written before it counts.
+
+mod asks;
+mod cursors;
+mod deciding;
+mod open_turn;
+mod state;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::disk::Dir;
+use crate::error::Result;
+use crate::inbox::Inbox;
+use crate::place::Place;
+use crate::record::{Durable, Record};
+use crate::thread::Thread;
+
+pub use asks::{Answer, Ask, AskKind, Asks, Decision};
+pub use cursors::{Cursor, Cursors};
+pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
+pub use state::{Reason, RunState, State, Silent};
+
+/// The records of a project's run.
+#[derive(Debug)]
+pub struct Run {
+    dir: Arc<Dir>,
+    /// What everybody says.
+    pub thread: Thread,
+    /// How the run stands.
+    pub state: Record<State>,
+    /// What each teammate has seen of the thread.
+    pub cursors: Record<Cursors>,
+    /// What waits for a person.
+    pub asks: Asks,
+}
+
+impl Run {
+    /// Opens them, making the state directory where it is missing.
+    pub fn of(place: &Place) -> Result<Run> {
+        Ok(Run::in_dir(Arc::new(Dir::make(place.state(), 0o700)?)))
+    }
+
+    /// Opens them for looking; `None`: nothing was ever kept for this project.
+    pub fn existing(place: &Place) -> Result<Option<Run>> {
+        match Dir::open(place.state()) {
+            Ok(dir) => Ok(Some(Run::in_dir(Arc::new(dir)))),
+            Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn in_dir(dir: Arc<Dir>) -> Run {
+        Run {
+            thread: Thread::of_run(Arc::clone(&dir)),
+            state: Record::of(Arc::clone(&dir), "state.json", Durable::Yes),
+            cursors: Record::of(Arc::clone(&dir), "cursors.json", Durable::No),
+            asks: Asks::of(Arc::clone(&dir)),
+            dir,
+        }
+    }
+
+    /// The directory of the records.
+    pub fn dir(&self) -> &Arc<Dir> {
+        &self.dir
+    }
+
+    /// The turn that is open; `None`: there is none.
+    pub fn open_turn(&self) -> Result<Option<OpenTurn>> {
+        open_turn::read(&self.dir)
+    }
+
+    /// The file that says whose turn it is: whoever waits for one watches it.
+    pub fn turn_file(&self) -> PathBuf {
+        self.dir.join(open_turn::FILE)
+    }
+
+    /// What the user has said to the run, and the thread does not have yet.
+    pub fn inbox(&self) -> Result<Inbox> {
+        Inbox::of_user(Arc::new(Dir::make(&self.dir.join("inbox"), 0o700)?))
+    }
+}

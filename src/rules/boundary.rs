@@ -1,0 +1,388 @@
+//! What a run does between two turns of the thread.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use board::post::{Kind, Post};
+use board::run::{Decision, OnlyWork, RunState, State};
+use jiff::Timestamp;
+use teammates::attempt::Waits;
+
+use super::scheduler::{self, Asked, Seat, Situation};
+use super::{talk, wait};
+
+/// How often in a row a teammate may end a turn with no post.
+pub(crate) const MOST_SILENT_TURNS: u32 = 3;
+
+/// What the configuration allows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limits {
+    /// Turns of talk in a row.
+    pub(crate) max_talk_turns: u32,
+    /// Audits.
+    pub(crate) max_accept_checks: u32,
+    /// Of a wait.
+    pub(crate) waits: Waits,
+    /// A wait altogether.
+    pub(crate) longest_wait: Duration,
+    /// A run of the daemon; `None`: without end.
+    pub(crate) longest_run: Option<Duration>,
+    /// US dollars; `None`: without limit.
+    pub(crate) most_usd: Option<f64>,
+}
+
+/// What a person has asked of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// End now, and keep everything.
+    Stop,
+    /// End at the next turn boundary.
+    Pause,
+}
+
+/// What of the board matters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// Somebody works on a task, or soon can.
+    pub(crate) goes_on: bool,
+    /// When a parked task is due.
+    pub(crate) due: Option<Timestamp>,
+}
+
+/// What is known at a boundary.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// The posts that hold no task, oldest first: the last of them.
+    pub(crate) posts: &'a [Post],
+    /// The number of each teammate's last such post.
+    pub(crate) last_seq: &'a BTreeMap<String, u64>,
+    /// Who can take a turn.
+    pub(crate) roster: &'a [Seat],
+    /// What is kept of the run.
+    pub(crate) state: &'a State,
+    /// What it may.
+    pub(crate) limits: &'a Limits,
+    /// What was asked of it.
+    pub(crate) request: Option<Request>,
+    /// Whether there is a goal, or anything that the user has said.
+    pub(crate) has_scope: bool,
+    /// The board.
+    pub(crate) work: Work,
+    /// How long this daemon has run.
+    pub(crate) ran: Duration,
+    /// The present.
+    pub(crate) now: Timestamp,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The run ends, in a state that is not active.
+    End {
+        /// The state.
+        state: RunState,
+        /// The reason's code.
+        code: &'static str,
+        /// Whom it is about.
+        who: Option<String>,
+        /// In words.
+        text: String,
+    },
+    /// A turn is given.
+    Speak {
+        /// To whom.
+        who: String,
+        /// By which rule of the scheduler, and why.
+        why: String,
+        /// What it may post.
+        only_work: Option<OnlyWork>,
+        /// What is to be said in the thread first.
+        warn: Option<String>,
+    },
+    /// A `done` is audited: the post of that number.
+    Audit(u64),
+    /// Nothing can be done until something happens, or that moment.
+    Sleep {
+        /// `waiting`, or `running` while a task is worked on.
+        state: RunState,
+        /// When to look again.
+        until: Option<Timestamp>,
+        /// In words.
+        why: String,
+    },
+}
+
+/// Decides.
+pub(crate) fn next(known: &Known<'_>) -> Step {
+    asked(known).or_else(|| exhausted(known)).or_else(|| claimed_done(known)).or_else(|| stuck(known)).unwrap_or_else(|| speak(known))
+}
+
+fn end(state: RunState, code: &'static str, who: Option<&str>, text: impl Into<String>) -> Step {
+    Step::End { state, code, who: who.map(str::to_owned), text: text.into() }
+}
+
+fn asked(known: &Known<'_>) -> Option<Step> {
+    Some(match known.request? {
+        Request::Stop => end(RunState::Stopped, "stop", None, "a person stopped it; `crew start` goes on"),
+        Request::Pause => end(RunState::Paused, "pause", None, "a person paused it; `crew start` goes on"),
+    })
+}
+
+fn exhausted(known: &Known<'_>) -> Option<Step> {
+    if let Some(silent) = known.state.silent.as_ref().filter(|silent| silent.count >= MOST_SILENT_TURNS) {
+        let text = format!(
+            "{} has ended {} turns in a row without a post; its log says why (`crew logs`), and `crew start` goes on",
+            silent.who, silent.count
+        );
+        return Some(end(RunState::Paused, "silent_turns", Some(&silent.who), text));
+    }
+    if let Some(most) = known.limits.longest_run.filter(|most| known.ran >= *most) {
+        let text = format!("it has run for {}, which is all of maxRunMin; `crew start` gives it as much again", board::duration::print(most));
+        return Some(end(RunState::Paused, "run_budget", None, text));
+    }
+    if let Some(most) = known.limits.most_usd.filter(|most| known.state.spent_usd >= *most) {
+        let text = format!("it has spent {:.2} of {most:.2} US dollars (maxSpendUsd); raise it in .crew/config.toml, then `crew start`", known.state.spent_usd);
+        return Some(end(RunState::Paused, "spend_budget", None, text));
+    }
+    None
+}
+
+/// A `done` that the thread ends with, and its audit.
+fn claimed_done(known: &Known<'_>) -> Option<Step> {
+    let at = known.posts.iter().rposition(|post| post.is_of_teammate() || post.is_of_user())?;
+    let done = &known.posts[at];
+    if done.kind != Kind::Done || !done.is_of_teammate() {
+        return None;
+    }
+    let verdict = known.posts[at..].iter().find(|post| post.is_of_audit() && post.re == Some(done.seq));
+    match verdict.map(|verdict| verdict.decision) {
+        Some(Some(Decision::Approved)) => Some(end(RunState::Completed, "accepted", Some(&done.from), "the goal is reached; `crew send \"…\"` says what is next")),
+        Some(_) => None,
+        None if audits(known) >= known.limits.max_accept_checks => {
+            let text = format!(
+                "{} says that the goal is reached, and {} audits have not accepted that (maxAcceptChecks); read the gaps with `crew thread`, then `crew send \"…\"` or `crew start`",
+                done.from, known.limits.max_accept_checks
+            );
+            Some(end(RunState::Paused, "audits", Some(&done.from), text))
+        }
+        None => Some(Step::Audit(done.seq)),
+    }
+}
+
+/// Audits since the user has spoken, or a person has let the run go on.
+fn audits(known: &Known<'_>) -> u32 {
+    let row = known.posts.iter().rev().take_while(|post| post.seq > known.state.resumed && !post.is_of_user());
+    u32::try_from(row.filter(|post| post.is_of_audit()).count()).unwrap_or(u32::MAX)
+}
+
+/// Too much of what brings nothing.
+fn stuck(known: &Known<'_>) -> Option<Step> {
+    let limits = known.limits;
+    if let Some(row) = wait::row(known.posts, known.state.resumed) {
+        if row.is_too_long(limits.longest_wait) {
+            let text = format!(
+                "{} has waited for {} and has to wait on (maxWaitMin); `crew send \"…\"` ends the wait, `crew start` lets it wait on",
+                row.author,
+                board::duration::print(limits.longest_wait)
+            );
+            return Some(end(RunState::Paused, "wait", Some(&row.author), text));
+        }
+        let due = row.due(limits.waits, limits.longest_wait);
+        if due > known.now {
+            let until = [Some(due), known.work.due].into_iter().flatten().min();
+            return Some(Step::Sleep { state: RunState::Waiting, until, why: format!("{} waits for something outside", row.author) });
+        }
+    }
+    let streak = streak(known);
+    talk::is_hopeless(streak, limits.max_talk_turns).then(|| {
+        let text = format!("{streak} turns in a row brought no verified work; read them with `crew thread`, then `crew send \"…\"` or `crew start`");
+        end(RunState::Paused, "talk", None, text)
+    })
+}
+
+fn streak(known: &Known<'_>) -> u32 {
+    talk::streak(known.posts, known.state.lane_work.max(known.state.resumed))
+}
+
+fn speak(known: &Known<'_>) -> Step {
+    if known.roster.is_empty() || !known.has_scope {
+        return without_turns(known);
+    }
+    let next = scheduler::next(Situation { posts: known.posts, last_seq: known.last_seq, roster: known.roster });
+    match next.next {
+        Some(who) => {
+            let only_work = talk::restriction(streak(known), known.limits.max_talk_turns, &who, known.roster);
+            Step::Speak { why: format!("{} (rule {})", next.why, next.rule), who, only_work, warn: next.warn }
+        }
+        None => waits_for(&next).unwrap_or_else(|| Step::Sleep { state: RunState::Running, until: known.work.due, why: next.why.clone() }),
+    }
+}
+
+/// The end of a run that waits for the user.
+fn waits_for(next: &scheduler::Next) -> Option<Step> {
+    let (state, code) = match next.open? {
+        Asked::Gate(_) => (RunState::Gated, "gate"),
+        Asked::Question(_) => (RunState::AwaitingUser, "question"),
+    };
+    Some(end(state, code, None, format!("{}; `crew needs` shows it, and how to answer", next.why)))
+}
+
+/// Nobody speaks in the thread: then it is about the tasks alone.
+fn without_turns(known: &Known<'_>) -> Step {
+    if known.work.goes_on {
+        return Step::Sleep { state: RunState::Running, until: known.work.due, why: "the tasks are worked on".into() };
+    }
+    let text = match known.roster.is_empty() {
+        true => "no task can go on, and no teammate in .crew/teammates/ can take a turn in the thread; `crew add` brings tasks, then `crew start`",
+        false => "there is no goal and nobody has said anything; `crew goal \"…\"` says what is to be reached, then `crew start`",
+    };
+    end(RunState::Idle, "nothing_to_do", None, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{post, seat};
+    use super::*;
+    use board::run::Silent;
+    use proptest::prelude::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    const LIMITS: Limits = Limits {
+        max_talk_turns: 6,
+        max_accept_checks: 3,
+        waits: Waits { base: Duration::from_secs(30), cap: Duration::from_secs(1800) },
+        longest_wait: Duration::from_secs(14_400),
+        longest_run: None,
+        most_usd: None,
+    };
+
+    struct Setup {
+        state: State,
+        limits: Limits,
+        request: Option<Request>,
+        has_scope: bool,
+        work: Work,
+        ran: Duration,
+        now: Timestamp,
+    }
+
+    fn decide_as(posts: &[Post], team: &[&str], change: impl FnOnce(&mut Setup)) -> Step {
+        let posts: Vec<Post> = posts.iter().map(|post| Post { ts: post.ts.or(Some(at(i64::try_from(post.seq).unwrap()))), ..post.clone() }).collect();
+        let roster: Vec<Seat> = team.iter().map(|name| seat(name, true)).collect();
+        let mut setup =
+            Setup { state: State::default(), limits: LIMITS, request: None, has_scope: true, work: Work::default(), ran: Duration::ZERO, now: at(1000) };
+        change(&mut setup);
+        let Setup { ref state, ref limits, request, has_scope, work, ran, now } = setup;
+        next(&Known { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster, state, limits, request, has_scope, work, ran, now })
+    }
+
+    fn decide(posts: &[Post]) -> Step {
+        decide_as(posts, &["alice", "bob"], |_| {})
+    }
+
+    fn ends(step: &Step) -> (RunState, &str) {
+        match step {
+            Step::End { state, code, .. } => (*state, code),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_done_is_audited_and_the_verdict_holds() {
+        let done = post(1, "alice", Kind::Done, None);
+        assert_eq!(decide(std::slice::from_ref(&done)), Step::Audit(1));
+        let verdict = |decision, seq, re| Post { decision: Some(decision), re: Some(re), ..post(seq, "audit", Kind::Say, None) };
+        assert_eq!(ends(&decide(&[done.clone(), verdict(Decision::Approved, 2, 1)])), (RunState::Completed, "accepted"));
+        assert!(matches!(decide(&[done.clone(), verdict(Decision::Denied, 2, 1)]), Step::Speak { .. }));
+        let again = [
+            done.clone(),
+            verdict(Decision::Denied, 2, 1),
+            post(3, "bob", Kind::Done, None),
+            verdict(Decision::Denied, 4, 3),
+            post(5, "bob", Kind::Done, None),
+            verdict(Decision::Denied, 6, 5),
+            post(7, "bob", Kind::Done, None),
+        ];
+        assert_eq!(ends(&decide(&again)), (RunState::Paused, "audits"));
+        assert_eq!(decide_as(&again, &["alice", "bob"], |setup| setup.state.resumed = 7), Step::Audit(7));
+        // What the user says is new scope.
+        let spoken = [done, verdict(Decision::Approved, 2, 1), post(3, "user", Kind::Say, None)];
+        assert!(matches!(decide(&spoken), Step::Speak { .. }));
+    }
+
+    #[test]
+    fn talk_is_restricted_then_ends_the_run() {
+        let says = |count| (1..=count).map(|seq| post(seq, if seq % 2 == 0 { "alice" } else { "bob" }, Kind::Say, None)).collect::<Vec<_>>();
+        assert!(matches!(decide(&says(5)), Step::Speak { only_work: None, .. }));
+        assert!(matches!(decide(&says(6)), Step::Speak { only_work: Some(OnlyWork { turns: 6, .. }), .. }));
+        assert_eq!(ends(&decide(&says(12))), (RunState::Paused, "talk"));
+        assert!(matches!(decide_as(&says(12), &["alice", "bob"], |setup| setup.state.resumed = 12), Step::Speak { only_work: None, .. }));
+    }
+
+    #[test]
+    fn a_wait_sleeps_then_its_author_speaks() {
+        let wait = Post { ts: Some(at(990)), ..post(1, "alice", Kind::Wait, None) };
+        assert_eq!(decide(std::slice::from_ref(&wait)), Step::Sleep { state: RunState::Waiting, until: Some(at(1020)), why: "alice waits for something outside".into() });
+        assert!(matches!(decide_as(&[wait], &["alice", "bob"], |setup| setup.now = at(1020)), Step::Speak { who, .. } if who == "alice"));
+        let long = [Post { ts: Some(at(-20_000)), ..post(1, "alice", Kind::Wait, None) }, Post { ts: Some(at(0)), ..post(2, "alice", Kind::Wait, None) }];
+        assert_eq!(ends(&decide(&long)), (RunState::Paused, "wait"));
+    }
+
+    #[test]
+    fn what_else_ends_it() {
+        let team = ["alice", "bob"];
+        let ended = |change: &dyn Fn(&mut Setup)| {
+            let step = decide_as(&[], &team, change);
+            let (state, code) = ends(&step);
+            (state, code.to_owned())
+        };
+        let silent = decide_as(&[], &team, |setup| setup.state.silent = Some(Silent { who: "bob".into(), count: 3, turn: String::new() }));
+        assert!(matches!(silent, Step::End { code: "silent_turns", who: Some(who), .. } if who == "bob"));
+        let minute = Duration::from_secs(60);
+        assert_eq!(ended(&|setup| (setup.limits.longest_run, setup.ran) = (Some(minute), minute)), (RunState::Paused, "run_budget".into()));
+        assert_eq!(ended(&|setup| (setup.limits.most_usd, setup.state.spent_usd) = (Some(1.0), 1.5)), (RunState::Paused, "spend_budget".into()));
+        assert_eq!(ended(&|setup| setup.request = Some(Request::Stop)), (RunState::Stopped, "stop".into()));
+        assert_eq!(ended(&|setup| setup.has_scope = false), (RunState::Idle, "nothing_to_do".into()));
+        assert_eq!(ends(&decide(&[post(1, "bob", Kind::Gate, None)])), (RunState::Gated, "gate"));
+        assert_eq!(ends(&decide(&[post(1, "bob", Kind::Say, Some("user"))])), (RunState::AwaitingUser, "question"));
+        let busy = Work { goes_on: true, due: None };
+        assert!(matches!(decide_as(&[], &[], |setup| setup.work = busy), Step::Sleep { state: RunState::Running, .. }));
+        assert_eq!(ends(&decide_as(&[], &[], |_| {})), (RunState::Idle, "nothing_to_do"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// No sequence of posts leads to a state from which no command leads on: a gate is decided, a question is
+        /// answered, the rest is started again, and then somebody speaks or a `done` is audited.
+        #[test]
+        fn some_command_always_leads_on(said in proptest::collection::vec((0..6usize, 0..6usize, proptest::option::of(0..7usize)), 0..25)) {
+            let names = ["alice", "bob", "carol", "user", "system", "audit"];
+            let to = ["alice", "bob", "carol", "dave", "user", "system", "audit"];
+            let mut posts: Vec<Post> = said.iter().zip(1..).map(|((from, kind, handoff), seq)| post(seq, names[*from], Kind::ALL[*kind], handoff.map(|to_whom| to[to_whom]))).collect();
+            let mut resumed = 0;
+            for _ in 0..60 {
+                let last = posts.last().map_or(0, |post| post.seq);
+                let step = decide_as(&posts, &["alice", "bob", "carol"], |setup| (setup.state.resumed, setup.now) = (resumed, at(1_000_000)));
+                let answer = match &step {
+                    Step::Speak { .. } | Step::Audit(_) => return Ok(()),
+                    Step::End { state: RunState::Completed, .. } => post(last + 1, "user", Kind::Say, None),
+                    Step::End { state: RunState::Gated, .. } => {
+                        let roster = [seat("alice", true), seat("bob", true), seat("carol", true)];
+                        let waits = scheduler::next(Situation { posts: &posts, last_seq: &BTreeMap::new(), roster: &roster }).open;
+                        let Some(Asked::Gate(open)) = waits else { panic!("{waits:?}") };
+                        Post { re: Some(open), decision: Some(Decision::Denied), ..post(last + 1, "system", Kind::Say, None) }
+                    }
+                    Step::End { state: RunState::AwaitingUser, .. } => post(last + 1, "user", Kind::Say, None),
+                    Step::End { state: RunState::Paused, .. } => { resumed = last; continue }
+                    other => panic!("{other:?}"),
+                };
+                posts.push(answer);
+            }
+            prop_assert!(false, "nothing leads on from {posts:?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The run: turns of the thread given one after the other, tasks worked on beside them, and what survives.
+//!
+//! The [`daemon`] is the run's loop. It asks no model: it brings what the user has said into the thread, names the
+//! speaker, keeps the wanted teammates running, and applies the effect of each post, once. The [`supervisor`] starts it
+//! again when it dies with the run still active. What people do to a run ([`requests`], [`answering`]) is written where
+//! the daemon sees it, or does its work where there is none.
+
+pub(crate) mod answering;
+mod audit;
+pub(crate) mod crewing;
+pub(crate) mod daemon;
+mod effects;
+pub(crate) mod posting;
+pub(crate) mod requests;
+pub(crate) mod roster;
+pub(crate) mod settings;
+pub(crate) mod starting;
+pub(crate) mod supervisor;
+mod turns;
+mod window;
+
+use std::time::Duration;
+
+/// How long the thread's lock is waited for; it is held for moments.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

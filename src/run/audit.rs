@@ -1,0 +1,81 @@
+//! The audit of a `done`, as the daemon sees it: a process of its own, whose verdict comes as a file.
+
+mod judge;
+
+use std::process::Child;
+use std::sync::Arc;
+
+use board::disk::Dir;
+use board::post::AUDIT;
+use board::run::{Decision, Run};
+use board::thread::{Appended, Draft};
+use board::{Board, Result, turn};
+
+use crate::exit::{Failure, start};
+use crate::machine;
+use crate::rules::audit::Verdict;
+use crate::run::PATIENCE;
+
+pub(crate) use judge::judge;
+
+/// An audit that is under way.
+#[derive(Debug)]
+pub(super) struct Auditing {
+    /// The post that is audited.
+    pub(super) done: u64,
+    process: Child,
+    dir: Arc<Dir>,
+    id: String,
+}
+
+impl Auditing {
+    /// Begins one.
+    pub(super) fn begin(board: &Board, done: u64) -> Result<Auditing, Failure> {
+        let dir = Arc::new(Dir::make(&board.place().state().join("logs/audits"), 0o700)?);
+        let id = turn::fresh();
+        let log = dir.open_append(&format!("{id}.log"), 0o600)?;
+        let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--audit".into(), id.as_str().into()];
+        let process = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
+        Ok(Auditing { done, process, dir, id })
+    }
+
+    /// What came of it; `None`: it goes on. An audit that fails has not accepted.
+    pub(super) fn verdict(&mut self) -> Option<Verdict> {
+        let failed = |why: String| Verdict { accept: false, gap: format!("the audit has failed: {why}; its log is {}", self.dir.join(&format!("{}.log", self.id)).display()) };
+        match self.process.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(match self.dir.read(&verdict_file(&self.id)) {
+                Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|e| failed(e.to_string())),
+                Ok(None) => failed(format!("it ended with {status}")),
+                Err(e) => failed(e.to_string()),
+            }),
+            Err(e) => Some(failed(e.to_string())),
+        }
+    }
+
+    /// Ends it without a verdict.
+    pub(super) fn stop(&mut self) {
+        let process = board::alive::Process::of(self.process.id());
+        if let Some(Err(e)) = process.map(|process| teammates::detach::end(&process, teammates::detach::Force::Terminate)) {
+            tracing::warn!("the audit: {e}");
+        }
+    }
+}
+
+fn verdict_file(id: &str) -> String {
+    format!("{id}.verdict.json")
+}
+
+/// Says the verdict in the thread, unless there is one. `None`: there is.
+pub(super) fn post(run: &Run, done: u64, verdict: &Verdict) -> Result<Option<Appended>> {
+    let mut thread = run.thread.lock(PATIENCE)?;
+    if thread.since(done)?.iter().any(|post| post.is_of_audit() && post.re == Some(done)) {
+        return Ok(None);
+    }
+    let (decision, text) = match verdict.accept {
+        true => (Decision::Approved, "accepted".to_owned()),
+        false => (Decision::Denied, verdict.gap.clone()),
+    };
+    let text = text.chars().take(board::thread::LONGEST_TEXT / 4).collect();
+    thread.append(Draft { from: AUDIT.into(), text, re: Some(done), decision: Some(decision), ..Draft::default() }).map(Some)
+}

@@ -1,0 +1,155 @@
+//! The teammates that a run keeps running: each as long as there is something for it to do.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::Board;
+use board::inbox::Inbox;
+use board::name::Name;
+use board::presence::Activity;
+use board::task::Parked;
+use serde_json::{Value, json};
+use teammates::profile::{Profile, Runner};
+use teammates::teammate;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+use crate::arming::{self, Scope};
+use crate::claimants;
+use crate::exit::{Failure, start};
+use crate::machine;
+use crate::rules::boundary::Work;
+
+/// A teammate that ends sooner than this did not even begin.
+const TOO_SOON: Duration = Duration::from_secs(10);
+/// The pause before one that did not begin is started again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What happened to a teammate, for the events.
+type Told = (&'static str, Value);
+
+/// The teammates that this daemon has started.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    hired: BTreeMap<Name, Hired>,
+    failed: BTreeMap<Name, Failed>,
+    told: Vec<Told>,
+}
+
+#[derive(Debug)]
+struct Hired {
+    process: Child,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct Failed {
+    pause: Duration,
+    until: Instant,
+}
+
+impl Crew {
+    /// Nobody yet. `wake` is notified when one of them has ended.
+    pub(crate) fn new(wake: &Arc<Notify>) -> io::Result<Crew> {
+        let (mut ended, wake) = (signal(SignalKind::child())?, Arc::clone(wake));
+        tokio::task::spawn_local(async move {
+            while ended.recv().await.is_some() {
+                wake.notify_one();
+            }
+        });
+        Ok(Crew { hired: BTreeMap::new(), failed: BTreeMap::new(), told: Vec::new() })
+    }
+
+    /// Whether one of them has ended since this was last asked.
+    pub(crate) fn has_lost_one(&mut self) -> bool {
+        let (failed, told) = (&mut self.failed, &mut self.told);
+        let before = self.hired.len();
+        self.hired.retain(|name, hired| match hired.process.try_wait() {
+            Ok(None) => true,
+            ended => {
+                let status = ended.ok().flatten();
+                told.push(("teammate.ended", json!({ "who": name.as_str(), "how": status.map_or_else(|| "unknown".into(), |status| status.to_string()) })));
+                if status.is_some_and(|status| status.success()) || hired.since.elapsed() > TOO_SOON {
+                    failed.remove(name);
+                } else {
+                    let pause = failed.get(name).map_or(FIRST_PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
+                    failed.insert(name.clone(), Failed { pause, until: Instant::now() + pause });
+                }
+                false
+            }
+        });
+        self.hired.len() < before
+    }
+
+    /// What the team can do on the board.
+    pub(crate) fn work(&self, board: &Board, profiles: &[&Profile]) -> Work {
+        let mut work = Work::default();
+        for id in board.index().in_progress() {
+            match board.index().get(id).and_then(|entry| entry.facts()).and_then(|facts| facts.parked()) {
+                None => work.goes_on = true,
+                Some(Parked::Until { until: Some(until) }) => {
+                    work.goes_on = true;
+                    work.due = Some(work.due.map_or(*until, |due| due.min(*until)));
+                }
+                Some(_) => {}
+            }
+        }
+        work.goes_on |= profiles.iter().any(|profile| is_ready(board, profile));
+        work
+    }
+
+    /// Starts whoever is wanted and not there. Refused (`not-armed`) where what the repository's files would run is not
+    /// allowed on this machine.
+    pub(crate) fn keep(&mut self, board: &mut Board, profiles: &[&Profile], speaker: Option<&str>) -> Result<Vec<Told>, Failure> {
+        self.has_lost_one();
+        for profile in profiles {
+            let name = &profile.name;
+            let is_wanted = speaker == Some(name.as_str()) || is_ready(board, profile) || has_message(board, profile);
+            let may = self.failed.get(name).is_none_or(|failed| failed.until <= Instant::now());
+            if profile.runner == Runner::Command && is_wanted && may && !self.hired.contains_key(name) && !board.lives(name) {
+                // Asked at each start: what was allowed may have changed meanwhile.
+                arming::allow(board, Scope::Everything, false, "crew start", None)?;
+                let process = hire(board, name)?;
+                self.told.push(("teammate.started", json!({ "who": name.as_str(), "pid": process.id() })));
+                self.hired.insert(name.clone(), Hired { process, since: Instant::now() });
+            }
+        }
+        Ok(std::mem::take(&mut self.told))
+    }
+
+    /// At the end of a run: those that do nothing end at once, and with `everybody` the others put their work back.
+    pub(crate) fn dismiss(&self, board: &Board, everybody: bool) {
+        for seen in board.teammates().unwrap_or_default() {
+            let ours = self.hired.get(&seen.name).map(|hired| hired.process.id());
+            let Some(record) = seen.record.filter(|record| seen.living && Some(record.process.pid) == ours) else { continue };
+            if (everybody || record.status == Activity::Idle)
+                && let Err(e) = teammates::detach::end(&record.process, teammates::detach::Force::Terminate)
+            {
+                tracing::warn!("{}: {e}", seen.name);
+            }
+        }
+    }
+}
+
+/// Whether there is a task for a teammate.
+fn is_ready(board: &Board, profile: &Profile) -> bool {
+    profile.runner == Runner::Command && claimants::first_choice(board, &teammate::claimant(profile)).is_some()
+}
+
+/// Whether words wait for a teammate that reads them in a turn of their own.
+fn has_message(board: &Board, profile: &Profile) -> bool {
+    let inbox = || Inbox::open(Arc::new(board.place().inboxes().ok()?), &profile.name).ok();
+    profile.command.is_some() && inbox().is_some_and(|inbox| !inbox.is_empty())
+}
+
+fn hire(board: &Board, name: &Name) -> Result<Child, Failure> {
+    let place = board.place();
+    let log = place.teammate_logs()?.open_append(&format!("{name}.log"), 0o600)?;
+    let arguments: [OsString; 6] = ["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
+    teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)
+}

@@ -1,0 +1,478 @@
+//! The daemon: the run's loop. It looks, decides by the rules, acts, and sleeps until something happens.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::alive::Process;
+use board::events::Events;
+use board::lock::{LockFile, Mode};
+use board::post::Post;
+use board::run::{Reason, Run, RunState, State};
+use board::thread::{Appended, Draft};
+use board::watch::Watch;
+use board::{Board, Result, clock};
+use jiff::Timestamp;
+use teammates::cleaning;
+use tokio::sync::Notify;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure, start};
+use crate::log::{self, Log};
+use crate::machine;
+use crate::rules::boundary::{self, Known, Request, Step, Work};
+use crate::run::audit::{self, Auditing};
+use crate::run::crewing::Crew;
+use crate::run::effects::Effects;
+use crate::run::roster::{self, Profiles};
+use crate::run::settings::Settings;
+use crate::run::turns::Turn;
+use crate::run::window::Window;
+use crate::run::{PATIENCE, requests};
+
+/// How often it looks by itself: for what no event tells of, a process that died above all.
+const POLL: Duration = Duration::from_secs(5);
+/// The same while a turn is to end, or where there are no events.
+const SOON: Duration = Duration::from_millis(500);
+/// The lock that every daemon holds for its life.
+pub(crate) const LOCK: &str = "daemon.lock";
+
+/// The daemon of this process.
+pub(super) struct Daemon {
+    pub(super) board: Board,
+    pub(super) run: Run,
+    pub(super) window: Window,
+    pub(super) state: State,
+    /// Whose last turn was cut short.
+    pub(super) cut_short: BTreeSet<String>,
+    /// Since when a turn is being stopped.
+    pub(super) stopping: Option<Instant>,
+    /// Whether it has not yet looked once.
+    pub(super) is_new: bool,
+    events: Events,
+    settings: Settings,
+    profiles: Profiles,
+    crew: Crew,
+    auditing: Option<Auditing>,
+    born: Instant,
+    cleaned: Option<Instant>,
+    wake: Arc<Notify>,
+    watch: Option<Watch>,
+}
+
+/// What comes after a tick.
+enum After {
+    /// Another one.
+    Again,
+    /// Another one when something has happened, or that much later.
+    Sleep(Duration),
+    /// The run has ended.
+    End,
+}
+
+/// Lives until the run ends. To be called in a process of its own.
+pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
+    log::begin(Log::Diary);
+    let mut board = context.board()?;
+    let run = Run::of(board.place())?;
+    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+        return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
+    };
+    let settings = Settings::read(&mut board);
+    let runtime = machine::runtime().map_err(start)?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        match settings {
+            Ok(settings) => Daemon::enter(board, run, settings)?.work().await,
+            Err(failure) => Daemon::refuse(&run, &failure.to_string()).map(|()| Exit::FAILED),
+        }
+    })
+}
+
+impl Daemon {
+    fn enter(board: Board, run: Run, settings: Settings) -> Result<Daemon, Failure> {
+        let events = Events::of_run(Arc::clone(run.dir()));
+        let state = run.state.update(|state| {
+            state.daemon = Some(Process::current().clone());
+            state.starts += 1;
+            state.state = if state.state.is_active() { state.state } else { RunState::Running };
+            state.reason = state.reason.take().filter(|_| state.state != RunState::Running);
+            state.clone()
+        })?;
+        let window = Window::of(&run)?;
+        let wake = Arc::new(Notify::new());
+        let watch = if machine::events() && board.is_local() { watch(&board, &run, &wake) } else { None };
+        let crew = Crew::new(&wake).map_err(start)?;
+        let now = Instant::now();
+        Ok(Daemon {
+            board,
+            run,
+            window,
+            state,
+            cut_short: BTreeSet::new(),
+            stopping: None,
+            is_new: true,
+            events,
+            settings,
+            profiles: Profiles::default(),
+            crew,
+            auditing: None,
+            born: now,
+            cleaned: None,
+            wake,
+            watch,
+        })
+    }
+
+    /// A run that cannot even begin says so, instead of being started again and again.
+    fn refuse(run: &Run, why: &str) -> Result<(), Failure> {
+        tracing::error!("{why}");
+        run.state.update(|state| {
+            state.starts += 1;
+            state.daemon = None;
+            state.state = RunState::Error;
+            state.reason = Some(Reason { code: "settings".into(), who: None, text: format!("{why}; `crew start` tries again"), at: clock::now() });
+        })?;
+        Ok(())
+    }
+
+    async fn work(mut self) -> Result<Exit, Failure> {
+        self.tell("daemon.started", serde_json::json!({ "pid": std::process::id() }));
+        self.baseline()?;
+        loop {
+            match self.tick()? {
+                After::Again => {}
+                After::Sleep(pause) => tokio::select! {
+                    () = self.wake.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
+                },
+                After::End => break,
+            }
+            self.is_new = false;
+            // Children that have ended are told of between ticks only.
+            tokio::task::yield_now().await;
+        }
+        self.tell("daemon.ended", serde_json::json!({ "state": self.state.state.as_str() }));
+        Ok(Exit::DONE)
+    }
+
+    /// What was there before the run is on record, also what a turn had written that died with the last daemon.
+    fn baseline(&mut self) -> Result<()> {
+        self.checkpoint("baseline before run", None);
+        if self.state.baseline.is_none()
+            && let Ok(Some(tree)) = board::tree::sha(self.board.place())
+        {
+            self.change_state(|state| state.baseline = Some(tree))?;
+        }
+        Ok(())
+    }
+
+    /// Looks once, and does what is to be done.
+    fn tick(&mut self) -> Result<After, Failure> {
+        self.look()?;
+        let new = self.take_new()?;
+        let request = requests::pending(self.run.dir())?;
+        let stop = request == Some(Request::Stop);
+        match self.advance_turn(&new, stop)? {
+            Turn::Closed => return Ok(After::Again),
+            Turn::GoesOn => {
+                self.applied()?;
+                if !self.crew_up()? {
+                    return Ok(After::End);
+                }
+                let soon = stop || self.watch.is_none();
+                return Ok(After::Sleep(if soon { SOON } else { POLL }));
+            }
+            Turn::None => {}
+        }
+        if self.drain_inbox()? {
+            return Ok(After::Again);
+        }
+        if let Some(after) = self.look_after_audit(stop)? {
+            return Ok(after);
+        }
+        let step = self.decide(request)?;
+        let after = self.act(step, request)?;
+        self.applied()?;
+        match after {
+            After::Sleep(_) if !self.crew_up()? => Ok(After::End),
+            after => Ok(after),
+        }
+    }
+
+    fn look(&mut self) -> Result<()> {
+        let happened = self.watch.as_ref().map(Watch::take).unwrap_or_default();
+        self.board.look()?;
+        let names = happened.tasks.iter().map(|(name, moved)| (name.as_str(), *moved));
+        self.board.refresh(names);
+        if happened.overflow {
+            self.board.sweep()?;
+        }
+        let is_due = self.cleaned.is_none_or(|at| at.elapsed() >= POLL);
+        if is_due || self.crew.has_lost_one() {
+            self.board.sweep_for_all(POLL)?;
+            cleaning::return_stale_claims(&mut self.board)?.iter().for_each(cleaning::Returned::log);
+            self.cleaned = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// The posts that are new, with their effects applied.
+    fn take_new(&mut self) -> Result<Vec<Post>> {
+        let mut new = self.window.take_new(&self.run)?;
+        if self.is_new {
+            // What the last daemon had read and not done with.
+            new = self.run.thread.since(self.state.applied)?;
+        }
+        let told = if self.is_new { self.told_until()? } else { 0 };
+        for post in &new {
+            let effects = Effects { run: &self.run, patterns: &self.settings.patterns, gate_mode: self.settings.gate_mode };
+            effects.on_asks(post)?;
+            if post.seq > told {
+                self.tell("post", serde_json::json!(post));
+            }
+            if post.task.is_some() {
+                self.on_task_post(post)?;
+            } else if post.is_of_teammate() {
+                self.on_work(post)?;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Work is credited, and put on record; what is not credited is said.
+    fn on_work(&mut self, post: &Post) -> Result<()> {
+        if post.is_work() {
+            let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
+            self.checkpoint(&format!("{}: {line}", post.from), Some(post.seq));
+        } else if post.credited == Some(false) {
+            let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
+            self.noted(self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?)?;
+        }
+        Ok(())
+    }
+
+    /// Credited work in a lane is work, and ends a row of talk.
+    fn on_task_post(&mut self, post: &Post) -> Result<()> {
+        match post.is_of_teammate() && post.is_work() {
+            true => self.change_state(|state| state.lane_work = state.lane_work.max(post.seq)),
+            false => Ok(()),
+        }
+    }
+
+    /// The last post that the events have.
+    fn told_until(&self) -> Result<u64> {
+        let last = self.events.last(1000)?;
+        Ok(last.iter().rev().find(|event| event["event"] == "post").and_then(|event| event["seq"].as_u64()).unwrap_or(0))
+    }
+
+    /// Brings what the user has said into the thread, each message once. `true`: there was something.
+    fn drain_inbox(&mut self) -> Result<bool> {
+        let inbox = self.run.inbox()?;
+        if inbox.is_empty() {
+            return Ok(false);
+        }
+        let waiting = inbox.read(None)?.messages;
+        let mut thread = self.run.thread.lock(PATIENCE)?;
+        for message in &waiting {
+            let is_there = thread.since(message.after.unwrap_or(0))?.iter().any(|post| post.message.as_ref() == Some(&message.id));
+            if !is_there {
+                thread.append(Draft { from: board::post::USER.into(), text: message.text.clone(), message: Some(message.id.clone()), ..Draft::default() })?;
+            }
+        }
+        drop(thread);
+        board::crash::point("inbox.appended");
+        inbox.consume(&waiting.iter().map(|message| message.id.clone()).collect::<Vec<_>>())?;
+        Ok(!waiting.is_empty())
+    }
+
+    fn decide(&mut self, request: Option<Request>) -> Result<Step, Failure> {
+        let place = self.board.place().clone();
+        let profiles = self.profiles.read(&place)?;
+        let roster = roster::seats(&self.board, &profiles)?;
+        let work = self.crew.work(&self.board, &profiles);
+        let has_scope = !self.window.posts.is_empty() || teammates::goal::Goal::read(&place).map_err(|e| Failure::Usage(e.to_string()))?.is_some();
+        self.count_lane_work()?;
+        Ok(boundary::next(&Known {
+            posts: &self.window.posts,
+            last_seq: &self.window.last_seq,
+            roster: &roster,
+            state: &self.state,
+            limits: &self.settings.limits,
+            request,
+            has_scope,
+            work,
+            ran: self.born.elapsed(),
+            now: clock::now(),
+        }))
+    }
+
+    /// A task completed by its command is work too, though nobody posts it.
+    fn count_lane_work(&mut self) -> Result<()> {
+        let completed = self.board.index().entries().filter_map(|(_, entry)| entry.facts()).filter(|facts| facts.status == board::facts::Phase::Completed).count() as u64;
+        let last = self.window.last();
+        match self.state.completed_tasks {
+            Some(before) if before == completed => Ok(()),
+            before => self.change_state(|state| {
+                if before.is_some_and(|before| completed > before) {
+                    state.lane_work = last;
+                }
+                state.completed_tasks = Some(completed);
+            }),
+        }
+    }
+
+    fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
+        match step {
+            Step::End { state, code, who, text } => self.end(state, code, who, text, request).map(|()| After::End),
+            Step::Speak { who, why, only_work, warn } => {
+                if let Some(warn) = warn {
+                    let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
+                    if let Some(noted) = self.run.note(last, warn)? {
+                        self.noted(Some(noted))?;
+                        return Ok(After::Again);
+                    }
+                }
+                self.enter_state(RunState::Running, None)?;
+                self.open_turn(&who, only_work)?;
+                tracing::info!("{who}: {why}");
+                Ok(After::Sleep(if self.watch.is_none() { SOON } else { POLL }))
+            }
+            Step::Audit(done) => {
+                self.tell("audit.started", serde_json::json!({ "done": done }));
+                self.auditing = Some(Auditing::begin(&self.board, done)?);
+                Ok(After::Sleep(POLL))
+            }
+            Step::Sleep { state, until, why } => {
+                self.enter_state(state, Some(Reason { code: state.as_str().into(), who: None, text: why, at: clock::now() }))?;
+                Ok(After::Sleep(self.pause(until)))
+            }
+        }
+    }
+
+    /// Until a moment, or the next look if that comes first.
+    fn pause(&self, until: Option<Timestamp>) -> Duration {
+        let left = until.map(|until| Duration::try_from(until.duration_since(clock::now())).unwrap_or_default());
+        let poll = if self.watch.is_none() { SOON } else { POLL };
+        left.map_or(poll, |left| left.min(poll))
+    }
+
+    /// `None`: no audit is under way.
+    fn look_after_audit(&mut self, stop: bool) -> Result<Option<After>, Failure> {
+        let Some(mut auditing) = self.auditing.take() else { return Ok(None) };
+        if stop {
+            auditing.stop();
+            return Ok(None);
+        }
+        let Some(verdict) = auditing.verdict() else {
+            self.auditing = Some(auditing);
+            return Ok(Some(if self.crew_up()? { After::Sleep(POLL) } else { After::End }));
+        };
+        let tree = board::tree::sha(self.board.place()).ok().flatten();
+        if let Some(appended) = audit::post(&self.run, auditing.done, &verdict)? {
+            self.noted(Some(appended))?;
+        }
+        if verdict.accept {
+            self.change_state(|state| state.accepted = tree)?;
+        }
+        Ok(Some(After::Again))
+    }
+
+    /// Keeps the wanted teammates running. `false`: nothing may be run here any more, and the run has ended.
+    fn crew_up(&mut self) -> Result<bool, Failure> {
+        let place = self.board.place().clone();
+        let profiles = self.profiles.read(&place)?;
+        let speaker = self.run.open_turn()?.filter(|turn| turn.begun.is_none()).map(|turn| turn.of);
+        let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
+        match told {
+            Err(Failure::Refused { rule: "not-armed", message }) => {
+                self.end(RunState::Paused, "not_armed", None, format!("{message}; then `crew start`"), None)?;
+                Ok(false)
+            }
+            told => {
+                for (what, details) in told? {
+                    self.tell(what, details);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<()> {
+        tracing::info!("{state}: {text}");
+        self.tell("run", serde_json::json!({ "state": state.as_str(), "code": code, "text": text }));
+        let applied = self.window.last();
+        self.change_state(|kept| {
+            kept.applied = applied;
+            kept.daemon = None;
+            kept.state = state;
+            kept.reason = Some(Reason { code: code.to_owned(), who, text, at: clock::now() });
+        })?;
+        if request.is_some() {
+            requests::withdraw(self.run.dir())?;
+        }
+        self.crew.dismiss(&self.board, state == RunState::Stopped);
+        Ok(())
+    }
+
+    fn enter_state(&mut self, state: RunState, reason: Option<Reason>) -> Result<()> {
+        let same_words = self.state.reason.as_ref().map(|reason| &reason.text) == reason.as_ref().map(|reason| &reason.text);
+        if self.state.state == state && same_words {
+            return Ok(());
+        }
+        self.change_state(|kept| (kept.state, kept.reason) = (state, reason))
+    }
+
+    /// Says that the effects of all that was read are there.
+    fn applied(&mut self) -> Result<()> {
+        let last = self.window.last();
+        if self.state.applied == last {
+            return Ok(());
+        }
+        self.change_state(|state| state.applied = last)
+    }
+
+    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut State)) -> Result<()> {
+        self.state = self.run.state.update(|state| {
+            change(state);
+            state.clone()
+        })?;
+        Ok(())
+    }
+
+    /// Puts the tree on record, where there is a repository and checkpoints are wanted.
+    fn checkpoint(&mut self, why: &str, seq: Option<u64>) {
+        match crate::run::recording::checkpoint(&self.board, self.settings.checkpoints, why, seq) {
+            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": why })),
+            Ok(None) => {}
+            // What cannot be put on record now is no reason to stop the work.
+            Err(e) => self.say(format!("no checkpoint: {e}")),
+        }
+    }
+
+    /// What a post of the run itself has found torn belongs into the events.
+    fn noted(&self, appended: Option<Appended>) -> Result<()> {
+        match appended.filter(|appended| !appended.torn.is_empty()) {
+            Some(appended) => self.events.torn("thread.jsonl", &appended.torn),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn tell(&self, what: &str, details: serde_json::Value) {
+        if let Err(e) = self.events.tell(what, details) {
+            tracing::warn!("an event was not written: {e}");
+        }
+    }
+
+    pub(super) fn say(&self, text: impl std::fmt::Display) {
+        tracing::warn!("{text}");
+    }
+}
+
+fn watch(board: &Board, run: &Run, wake: &Arc<Notify>) -> Option<Watch> {
+    let mut files: Vec<_> = requests::files(run.dir()).into();
+    files.extend([run.turn_file(), run.thread.path(), run.dir().join("inbox").join("user.jsonl")]);
+    // The directory of the inbox must be there to be watched.
+    run.inbox().ok()?;
+    let wake = Arc::clone(wake);
+    Watch::begin(board.place().tasks(), &files, move || wake.notify_one()).inspect_err(|e| tracing::warn!("{e}; looking every now and then instead")).ok()
+}

@@ -1,0 +1,192 @@
+//! How a turn of the thread is opened, and what has become of the one that is open.
+
+use std::time::Duration;
+
+use board::alive::Liveness;
+use board::post::{Kind, Post};
+use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run};
+use board::{Result, clock, tree, turn};
+use teammates::attempt::TRY_LATER;
+
+use crate::exit::Failure;
+use crate::run::PATIENCE;
+use crate::run::daemon::Daemon;
+use crate::run::posting;
+
+/// How long a turn that is to end may take before its teammate's process is killed.
+const STOP_GRACE: Duration = Duration::from_secs(8);
+
+/// What has become of the open turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There is none.
+    None,
+    /// It goes on.
+    GoesOn,
+    /// It has ended, and is closed.
+    Closed,
+}
+
+/// How a turn ended.
+enum End {
+    Posted(u64),
+    Silent(String),
+    Stopped,
+}
+
+impl Daemon {
+    /// Gives a turn to a teammate.
+    pub(super) fn open_turn(&mut self, who: &str, only_work: Option<OnlyWork>) -> Result<()> {
+        // What git cannot say now credits nothing later; the turn is given all the same.
+        let base = tree::state(self.board.place()).unwrap_or_else(|e| {
+            self.say(format!("no work of this turn can be credited: {e}"));
+            None
+        });
+        let thread = self.run.thread.lock(PATIENCE)?;
+        let turn = OpenTurn {
+            turn: turn::fresh(),
+            of: who.to_owned(),
+            opened: clock::now(),
+            after: self.window.last(),
+            only_work,
+            base,
+            shared: self.board.index().in_progress().next().is_some(),
+            again: self.cut_short.remove(who),
+            begun: None,
+            ended: None,
+            notice: None,
+            stop: None,
+        };
+        thread.set_open_turn(Some(&turn))?;
+        drop(thread);
+        self.tell("turn", serde_json::json!({ "who": who, "turn": turn.turn }));
+        Ok(())
+    }
+
+    /// Looks after the open turn.
+    pub(super) fn advance_turn(&mut self, new: &[Post], stop: bool) -> Result<Turn, Failure> {
+        let Some(open) = self.run.open_turn()? else { return Ok(Turn::None) };
+        let is_its = |post: &&Post| post.turn.as_ref() == Some(&open.turn);
+        let posted = match new.iter().find(is_its) {
+            // It may have been read before this process began.
+            None if self.is_new => self.run.thread.since(open.after)?.iter().find(is_its).map(|post| post.seq),
+            posted => posted.map(|post| post.seq),
+        };
+        if let Some(seq) = posted {
+            self.close(&open, &End::Posted(seq))?;
+            return Ok(Turn::Closed);
+        }
+        if let Some(ended) = &open.ended {
+            return self.ended(&open, ended, stop);
+        }
+        if stop {
+            return self.stop_turn(&open);
+        }
+        let shared = open.shared || self.board.index().in_progress().next().is_some();
+        if shared != open.shared {
+            self.change_open(&open.turn, |turn| turn.shared = true)?;
+        }
+        Ok(Turn::GoesOn)
+    }
+
+    /// Its command has ended, without a post as far as was read.
+    fn ended(&mut self, open: &OpenTurn, ended: &Ended, stop: bool) -> Result<Turn, Failure> {
+        let implied = match ended.exit {
+            Some(0) => Kind::WorkDone,
+            Some(TRY_LATER) => Kind::Wait,
+            _ => {
+                let end = if stop { End::Stopped } else { End::Silent(ended.how.clone()) };
+                if ended.exit.is_none() {
+                    self.cut_short.insert(open.of.clone());
+                }
+                self.close(open, &end)?;
+                return Ok(Turn::Closed);
+            }
+        };
+        let text = match teammates::attempt::last_lines(&self.board.place().state().join("logs/thread").join(format!("{}.log", open.turn))) {
+            said if said.is_empty() => ended.how.clone(),
+            said => said,
+        };
+        let said = Move { kind: implied, text, handoff: None, credited: None };
+        match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said) {
+            // It did post, just before it ended.
+            Err(Failure::Board(e)) if matches!(&e, board::Error::Refused(refusal) if refusal.rule == board::Rule::SecondPost) => Ok(Turn::GoesOn),
+            // What the turn does not accept is no move.
+            Err(Failure::Board(e)) if e.is_refusal() => {
+                self.close(open, &End::Silent(e.to_string()))?;
+                Ok(Turn::Closed)
+            }
+            other => other.map(|_| Turn::GoesOn),
+        }
+    }
+
+    /// Ends it: its teammate is told, and killed when it does not listen.
+    fn stop_turn(&mut self, open: &OpenTurn) -> Result<Turn, Failure> {
+        let Some(begun) = &open.begun else {
+            self.close(open, &End::Stopped)?;
+            return Ok(Turn::Closed);
+        };
+        if open.stop.is_none() {
+            self.change_open(&open.turn, |turn| turn.stop = Some("a person stopped the run".into()))?;
+        }
+        if self.stopping.get_or_insert_with(std::time::Instant::now).elapsed() > STOP_GRACE && begun.process.liveness() == Liveness::Alive {
+            self.say(format!("{} does not end its turn; its process is killed", open.of));
+            teammates::detach::end(&begun.process, teammates::detach::Force::Kill).map_err(crate::exit::start)?;
+        }
+        Ok(Turn::GoesOn)
+    }
+
+    fn change_open(&self, turn: &str, change: impl FnOnce(&mut OpenTurn)) -> Result<()> {
+        let thread = self.run.thread.lock(PATIENCE)?;
+        if let Some(mut open) = thread.open_turn()?.filter(|open| open.turn == turn) {
+            change(&mut open);
+            thread.set_open_turn(Some(&open))?;
+        }
+        Ok(())
+    }
+
+    /// Closes it. What it was shown is only passed on when it ended with a post.
+    fn close(&mut self, open: &OpenTurn, end: &End) -> Result<()> {
+        match end {
+            End::Posted(seq) => {
+                let seen = open.begun.as_ref().map_or(open.after, |begun| begun.seen);
+                settle_cursor(&self.run, &open.of, seen, *seq)?;
+                board::crash::point("turn.cursor");
+                let told = open.begun.as_ref().map(|begun| begun.answers.clone()).unwrap_or_default();
+                if !told.is_empty() {
+                    self.run.asks.change_all(|ask| {
+                        if told.contains(&ask.id) {
+                            ask.told_in.get_or_insert_with(|| open.turn.clone());
+                        }
+                    })?;
+                }
+                if self.state.silent.is_some() {
+                    self.change_state(|state| state.silent = None)?;
+                }
+            }
+            End::Silent(how) => {
+                let (who, turn) = (open.of.clone(), open.turn.clone());
+                self.say(format!("the turn of {who} ended with no post: {how}"));
+                self.tell("turn.silent", serde_json::json!({ "who": who, "turn": turn, "how": how }));
+                self.change_state(|state| {
+                    let before = state.silent.take().filter(|silent| silent.who == who);
+                    // A crash before it is closed must not count it twice.
+                    let again = before.as_ref().is_some_and(|silent| silent.turn == turn);
+                    let count = before.map_or(0, |silent| silent.count) + u32::from(!again);
+                    state.silent = Some(board::run::Silent { who, count, turn });
+                })?;
+            }
+            End::Stopped => self.tell("turn.stopped", serde_json::json!({ "who": open.of, "turn": open.turn })),
+        }
+        self.stopping = None;
+        self.run.thread.lock(PATIENCE)?.set_open_turn(None)
+    }
+}
+
+/// Moves a teammate's cursor on, never back.
+fn settle_cursor(run: &Run, who: &str, seen: u64, spoke: u64) -> Result<()> {
+    run.cursors.update(|cursors| {
+        let cursor = cursors.teammates.entry(who.to_owned()).or_default();
+        *cursor = Cursor { seen: cursor.seen.max(seen), spoke: cursor.spoke.max(spoke) };
+    })
+}

@@ -1,0 +1,37 @@
+//! A command that is run to see how it ends: a check, an auditor. It is part of no task, and nothing of it stays.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::time::Duration;
+
+use board::task::Command;
+
+use crate::leftovers;
+use crate::process::{Ended, Ending, Spawn};
+use crate::workplace::Workplace;
+
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Runs it in the project, at most `longest`, with its output in `output`. An error says why it did not run, in words.
+pub async fn run(
+    workplace: &Workplace,
+    turn: &str,
+    command: &Command,
+    env: Vec<(OsString, OsString)>,
+    stdin: Option<File>,
+    output: &File,
+    longest: Duration,
+) -> Result<Ended, String> {
+    let mut env = env;
+    env.push(("CREW_BOARD".into(), workplace.place().tasks().into()));
+    let argv = command.argv().into_iter().map(OsString::from).collect();
+    let spawn = Spawn { turn, argv, cwd: workplace.place().project().to_path_buf(), env, stdin, output, group_record: None };
+    let running = workplace.children().spawn(spawn).map_err(|e| e.to_string())?;
+    let ending = Ending { timeout: Some(longest), grace: GRACE, keep: false };
+    let ended = running.wait(ending, &mut std::pin::pin!(std::future::pending::<()>())).await.map_err(|e| e.to_string());
+    if workplace.children().orphaned().unwrap_or(true) {
+        leftovers::end(turn, &[], GRACE).map_err(|e| e.to_string())?;
+    }
+    ended
+}
