@@ -1,3 +1,4 @@
 //! The rules over the board and the thread. All of them are pure: time, chance and the outside come in as arguments.
 
+pub(crate) mod gate;
 pub(crate) mod scheduler;
