@@ -17,7 +17,9 @@ mod graph;
 mod init;
 mod logs;
 mod ls;
+mod memory;
 mod next;
+mod quota;
 mod rehearsal;
 mod release;
 mod reopen;
@@ -114,6 +116,8 @@ verbs! {
     "shutdown" = shutdown::Shutdown,
     "send-message" = send_message::SendMessage,
     "thread" = thread::Thread,
+    "memory" = memory::Memory,
+    "quota" = quota::Quota,
     "tree" = tree::Tree,
     "completions" = completions::Completions,
     "schema" = schema::Schema,

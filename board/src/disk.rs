@@ -391,6 +391,12 @@ pub fn truncate(file: &File, path: &Path, length: u64) -> Result<()> {
     Ok(())
 }
 
+/// Gives an open file the permissions of another, whatever the umask says.
+pub fn permit_like(file: &File, path: &Path, other: &File) -> Result<()> {
+    let permitted = other.metadata().and_then(|metadata| file.set_permissions(metadata.permissions()));
+    permitted.map_err(|e| Error::io("set the permissions of", path, e))
+}
+
 /// The stamp of an open file.
 pub fn stamp(file: impl AsFd, path: &Path) -> Result<Stamp> {
     rustix::fs::fstat(file).map(|stat| stamp_of(&stat)).map_err(|e| Error::io("look at", path, e))

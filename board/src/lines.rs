@@ -51,8 +51,7 @@ impl Lines {
 
     /// The length of what consists of whole lines, and what is torn behind it.
     fn whole(&self) -> Result<(u64, Vec<u8>)> {
-        let length = disk::stamp(&self.file, &self.path)?.size;
-        let (mut from, mut tail) = (length, Vec::new());
+        let (mut from, mut tail) = (self.size()?, Vec::new());
         while from > 0 {
             let block = self.read(from.saturating_sub(BLOCK), from)?;
             from -= block.len() as u64;
@@ -68,13 +67,24 @@ impl Lines {
     /// Appends a line (without its newline), and puts it on disk. Returns what was torn there before and is cut off now.
     /// The caller holds the lock that keeps other writers away.
     pub(crate) fn append(&self, line: &[u8]) -> Result<Vec<u8>> {
+        let torn = self.append_unsynced(line)?;
+        disk::sync_file(&self.file, &self.path)?;
+        Ok(torn)
+    }
+
+    /// As [`Lines::append`], but a power cut may take the line away.
+    pub(crate) fn append_unsynced(&self, line: &[u8]) -> Result<Vec<u8>> {
         let (whole, torn) = self.whole()?;
         if !torn.is_empty() {
             disk::truncate(&self.file, &self.path, whole)?;
         }
         disk::write_at(&self.file, &self.path, &[line, b"\n"].concat(), whole)?;
-        disk::sync_file(&self.file, &self.path)?;
         Ok(torn)
+    }
+
+    /// How long it is, in bytes.
+    pub(crate) fn size(&self) -> Result<u64> {
+        Ok(disk::stamp(&self.file, &self.path)?.size)
     }
 
     fn read(&self, from: u64, to: u64) -> Result<Vec<u8>> {
