@@ -16,10 +16,12 @@ use board::facts::Phase;
 use board::index::Entry;
 use board::place::Place;
 use board::task::Task;
+use teammates::goal::Goal;
 
 pub(crate) use self::consent::Consent;
 use self::record::Record;
 use self::tracked::Tracked;
+use crate::config;
 use crate::exit::Failure;
 use crate::view::escape;
 
@@ -72,15 +74,8 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
 /// Shows everything that the repository's files would run here, asks, and records the answer: from now on that runs
 /// without a question, until it changes. Returns what was shown.
 pub(crate) fn arm(board: &mut Board, yes: bool) -> Result<Vec<Brought>, Failure> {
-    let mut brought = of_profiles(board.place(), None);
-    let mut tasks = Vec::new();
-    if let Some(tracked) = Tracked::find(board.place()) {
-        board.look()?;
-        tasks = of_tasks(board, &tracked, Scope::Everything);
-        brought.extend(tasks.iter().flat_map(|task| commands(task, Scope::Everything)));
-    }
     // Before the question, so that what changes while somebody reads is not what he has allowed.
-    let shown = Record::of(board.place(), &tasks);
+    let (brought, shown) = survey(board)?;
     if !brought.is_empty() && !yes {
         ask(&brought, "`crew arm --yes` allows them from now on", "Allow them from now on?")?;
     }
@@ -88,18 +83,53 @@ pub(crate) fn arm(board: &mut Board, yes: bool) -> Result<Vec<Brought>, Failure>
     Ok(brought)
 }
 
+/// The same for a run, which goes on when nobody looks: what is allowed already is not asked for again.
+pub(crate) fn arm_to_run(board: &mut Board, yes: bool, verb: &str) -> Result<(), Failure> {
+    let (brought, shown) = survey(board)?;
+    if !is_allowed(board.place(), &brought, &shown) && !yes {
+        ask(&brought, &format!("`{verb} --yes` allows them from now on"), "Allow them from now on?")?;
+    }
+    Ok(shown.write(board.place())?)
+}
+
+/// Refused (`not-armed`) where the repository's files would run something here that was not allowed.
+pub(crate) fn check(board: &mut Board) -> Result<(), Failure> {
+    let (brought, shown) = survey(board)?;
+    match is_allowed(board.place(), &brought, &shown) {
+        true => Ok(()),
+        false => Err(refused_to_run(&brought, "`crew arm` allows them from now on")),
+    }
+}
+
+fn is_allowed(place: &Place, brought: &[Brought], shown: &Record) -> bool {
+    brought.is_empty() || Record::read(place).is_some_and(|allowed| shown.is_within(&allowed))
+}
+
+/// Everything that the repository's files would run here, and the state of the files that say so.
+fn survey(board: &mut Board) -> Result<(Vec<Brought>, Record), Failure> {
+    let mut brought = of_profiles(board.place(), None);
+    brought.extend(of_run(board.place())?);
+    let mut tasks = Vec::new();
+    if let Some(tracked) = Tracked::find(board.place()) {
+        board.look()?;
+        tasks = of_tasks(board, &tracked, Scope::Everything);
+        brought.extend(tasks.iter().flat_map(|task| commands(task, Scope::Everything)));
+    }
+    Ok((brought, Record::of(board.place(), &tasks)))
+}
+
+/// What a run executes of its own: the checks of the goal, and the auditor.
+fn of_run(place: &Place) -> Result<Vec<Brought>, Failure> {
+    let goal = Goal::read(place).map_err(|e| Failure::Usage(e.to_string()))?;
+    let checks = goal.iter().flat_map(|goal| &goal.checks).map(|check| Brought { file: ".crew/goal.md".into(), command: check.to_string() });
+    let auditor = config::auditor(place)?.map(|auditor| Brought { file: ".crew/config.toml".into(), command: auditor.to_string() });
+    Ok(checks.chain(auditor).collect())
+}
+
 fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure> {
     let refused = |message: String| Err(Failure::Refused { rule: "not-armed", message });
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        let some: Vec<String> = brought.iter().take(3).map(print).collect();
-        let many = match brought.len() {
-            1 => "a command".to_owned(),
-            many => format!("{many} commands"),
-        };
-        return refused(format!(
-            "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then {way_on}",
-            some.join("\n")
-        ));
+        return Err(refused_to_run(brought, way_on));
     }
     eprintln!("The repository's files would run these commands here, as you:");
     brought.iter().for_each(|brought| eprintln!("{}", print(brought)));
@@ -110,6 +140,19 @@ fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure>
         "y" | "yes" => Ok(()),
         _ => refused("not allowed; nothing was run".into()),
     }
+}
+
+fn refused_to_run(brought: &[Brought], way_on: &str) -> Failure {
+    let some: Vec<String> = brought.iter().take(3).map(print).collect();
+    let many = match brought.len() {
+        1 => "a command".to_owned(),
+        many => format!("{many} commands"),
+    };
+    let message = format!(
+        "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then {way_on}",
+        some.join("\n")
+    );
+    Failure::Refused { rule: "not-armed", message }
 }
 
 fn print(brought: &Brought) -> String {

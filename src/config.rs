@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use board::Board;
+use board::place::Place;
+use board::task::Command;
 use teammates::attempt::Waits;
 use teammates::config::{self, Config};
 
@@ -13,14 +15,14 @@ use crate::exit::Failure;
 ///
 /// A file that cannot be used is refused, with its line: a misspelt limit must not be no limit.
 pub(crate) fn apply(board: &mut Board) -> Result<Waits, Failure> {
-    let config = read(board)?;
+    let config = read(board.place())?;
     board.set_max_lost(usize::try_from(config.max_lost.get()).unwrap_or(usize::MAX));
     Ok(Waits::of(&config))
 }
 
 /// What it says.
-pub(crate) fn read(board: &Board) -> Result<Config, Failure> {
-    let file = file(board);
+pub(crate) fn read(place: &Place) -> Result<Config, Failure> {
+    let file = file(place);
     match std::fs::read_to_string(&file) {
         Ok(text) => config::parse(&text, &file).map_err(|e| refused(e.to_string())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::default()),
@@ -29,8 +31,16 @@ pub(crate) fn read(board: &Board) -> Result<Config, Failure> {
 }
 
 /// Where it is.
-pub(crate) fn file(board: &Board) -> PathBuf {
-    board.place().crew().join("config.toml")
+pub(crate) fn file(place: &Place) -> PathBuf {
+    place.crew().join("config.toml")
+}
+
+/// Who judges a `done`: `auditor = "command"`, `["program", "argument"]`, or a table with `command`. `None`: nobody.
+pub(crate) fn auditor(place: &Place) -> Result<Option<Command>, Failure> {
+    let bad = |why: &str| refused(format!("{}: `auditor`: {why}", file(place).display()));
+    let Some(value) = read(place)?.auditor else { return Ok(None) };
+    let command = value.as_table().map_or(Some(&value), |table| table.get("command")).ok_or_else(|| bad("it names no `command`"))?;
+    command.clone().try_into().map(Some).map_err(|_| bad("a command is a line for the shell, or a list of words"))
 }
 
 /// It cannot be used.

@@ -10,7 +10,10 @@ use board::task_id::TaskId;
 use board::{Result, name::Name};
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
+use teammates::goal::Goal;
 use teammates::profile::{self, Origin};
+
+use crate::config;
 
 const FILE: &str = "armed.json";
 
@@ -40,6 +43,15 @@ impl Record {
                 let command = profile::parse(&text, &file, Origin::Crew).ok().and_then(|profile| profile.command);
                 command.iter().flat_map(words).for_each(|word| record.add(project, &project.join(word)));
             }
+        }
+        let auditor = config::auditor(place).ok().flatten();
+        auditor.iter().flat_map(words).for_each(|word| record.add(project, &project.join(word)));
+        let goal = Goal::read(place).ok().flatten();
+        let checks: Vec<&Command> = goal.iter().flat_map(|goal| &goal.checks).collect();
+        if !checks.is_empty() {
+            // The goal's words may change: they are read, not run.
+            record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
+            checks.iter().flat_map(|check| words(check)).for_each(|word| record.add(project, &project.join(word)));
         }
         record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
         record

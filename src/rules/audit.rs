@@ -1,9 +1,7 @@
 //! What counts when a teammate says that the goal is reached: its checks, run again, and the auditor's answer.
 
-#![allow(dead_code)] // The run uses it.
-
 use board::task::Command;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{no_tests, paths};
 
@@ -38,7 +36,7 @@ pub(crate) fn failed(check: &CheckRun, is_missing: impl Fn(&str) -> bool) -> Opt
 }
 
 /// An auditor's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Verdict {
     /// Whether the goal is reached.
     pub(crate) accept: bool,

@@ -1,7 +1,5 @@
 //! What becomes of a gate: the patterns of the project decide it, else its mode, else a person.
 
-#![allow(dead_code)] // The run uses it.
-
 use regex::{Regex, RegexBuilder};
 use teammates::config::GateMode;
 

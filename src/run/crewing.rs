@@ -18,7 +18,7 @@ use teammates::teammate;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
-use crate::arming::{self, Scope};
+use crate::arming;
 use crate::claimants;
 use crate::exit::{Failure, start};
 use crate::machine;
@@ -113,7 +113,7 @@ impl Crew {
             let may = self.failed.get(name).is_none_or(|failed| failed.until <= Instant::now());
             if profile.runner == Runner::Command && is_wanted && may && !self.hired.contains_key(name) && !board.lives(name) {
                 // Asked at each start: what was allowed may have changed meanwhile.
-                arming::allow(board, Scope::Everything, false, "crew start", None)?;
+                arming::check(board)?;
                 let process = hire(board, name)?;
                 self.told.push(("teammate.started", json!({ "who": name.as_str(), "pid": process.id() })));
                 self.hired.insert(name.clone(), Hired { process, since: Instant::now() });

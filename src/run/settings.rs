@@ -30,10 +30,10 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads them, and gives the board what is its own.
     pub(crate) fn read(board: &mut Board) -> Result<Settings, Failure> {
-        let config = config::read(board)?;
+        let config = config::read(board.place())?;
         board.set_max_lost(usize::try_from(config.max_lost.get()).unwrap_or(usize::MAX));
-        let patterns = Patterns::compile(&config.gate_auto_deny, &config.gate_auto_approve).map_err(|bad| config::refused(format!("{}: {bad}", config::file(board).display())))?;
-        let auditor = auditor(&config).map_err(|why| config::refused(format!("{}: {why}", config::file(board).display())))?;
+        let patterns = Patterns::compile(&config.gate_auto_deny, &config.gate_auto_approve).map_err(|bad| config::refused(format!("{}: {bad}", config::file(board.place()).display())))?;
+        let auditor = config::auditor(board.place())?;
         Ok(Settings { limits: limits(&config), patterns, gate_mode: config.gate_mode, checkpoints: config.checkpoints, auditor })
     }
 }
@@ -48,12 +48,4 @@ fn limits(config: &Config) -> Limits {
         longest_run: config.max_run_min.map(|limit| minutes(limit.get())),
         most_usd: config.max_spend_usd.map(teammates::config::Usd::get),
     }
-}
-
-/// `auditor = "command"`, `["program", "argument"]`, or a table with `command`.
-fn auditor(config: &Config) -> Result<Option<board::task::Command>, String> {
-    let Some(value) = &config.auditor else { return Ok(None) };
-    let command = value.as_table().map_or(Some(value), |table| table.get("command"));
-    let command = command.ok_or_else(|| "`auditor` names no `command`".to_owned())?;
-    command.clone().try_into().map(Some).map_err(|_| "`auditor` is a command: a line for the shell, or a list of words".to_owned())
 }

@@ -19,7 +19,7 @@ use teammates::workplace::Workplace;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::machine;
-use crate::rules::audit::{self, Check, Verdict};
+use crate::rules::audit::{self, CheckRun, Verdict};
 use crate::run::settings::Settings;
 
 /// How long a check, or the auditor, may take.
@@ -74,7 +74,7 @@ impl Auditing<'_> {
             checks.push(self.check(command).await?);
         }
         let project = self.workplace.place().project();
-        let failed: Vec<String> = checks.iter().filter_map(|check| audit::failed(check, |word| !project.join(word).exists()).map(|why| format!("`{}`: {why}", check.command))).collect();
+        let failed: Vec<String> = checks.iter().filter_map(|check| audit::failed(check, |word| !project.join(word).exists())).collect();
         if !failed.is_empty() {
             return Ok(gap(format!("these checks do not pass:\n{}", failed.join("\n"))));
         }
@@ -97,7 +97,7 @@ impl Auditing<'_> {
         checks
     }
 
-    async fn check(&self, command: &Command) -> Result<Check, Failure> {
+    async fn check(&self, command: &Command) -> Result<CheckRun, Failure> {
         let (mut output, log) = self.file("check")?;
         let ended = trial::run(&self.workplace, &turn::fresh(), command, Vec::new(), None, &log, LONGEST).await;
         let exit = match ended {
@@ -108,11 +108,11 @@ impl Auditing<'_> {
                 None
             }
         };
-        Ok(Check { command: command.to_string(), exit, output: end_of(&mut output)? })
+        Ok(CheckRun { command: command.clone(), exit, output: end_of(&mut output)? })
     }
 
     /// The auditor: a command that did not do the work. It reads what there is as JSON, and answers as JSON.
-    async fn ask(&self, auditor: &Command, checks: &[Check]) -> Result<Verdict, Failure> {
+    async fn ask(&self, auditor: &Command, checks: &[CheckRun]) -> Result<Verdict, Failure> {
         let (mut answer, log) = self.file("answer")?;
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(self.question(checks)?.to_string().as_bytes())?;
@@ -131,14 +131,14 @@ impl Auditing<'_> {
         })
     }
 
-    fn question(&self, checks: &[Check]) -> Result<serde_json::Value> {
+    fn question(&self, checks: &[CheckRun]) -> Result<serde_json::Value> {
         let place = self.workplace.place();
         let now = tree::sha(place)?;
         let diff = match (&self.baseline, &now) {
             (Some(before), Some(now)) => Some(tree::diff(place, before, now, MOST_DIFF)?),
             _ => None,
         };
-        let checks: Vec<_> = checks.iter().map(|check| json!({ "command": check.command, "exit": check.exit, "output": check.output })).collect();
+        let checks: Vec<_> = checks.iter().map(|check| json!({ "command": check.command.to_string(), "exit": check.exit, "output": check.output })).collect();
         let tasks: Vec<_> = self.tasks.iter().map(|task| json!({ "id": task.id, "subject": task.subject, "result": task.result })).collect();
         Ok(json!({ "goal": self.goal.as_ref().map(|goal| &goal.text), "tree": now, "diff": diff, "checks": checks, "tasks": tasks }))
     }

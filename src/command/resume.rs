@@ -1,0 +1,37 @@
+//! `crew resume`: takes a pause back.
+
+use board::run::{Run, RunState};
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::run::{requests, starting};
+
+/// Take a pause or a stop back, without beginning anything
+///
+/// Where the run is at work, it goes on. Where it has ended, `crew` begins it again.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Resume {}
+
+impl Resume {
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let run = Run::of(context.board()?.place())?;
+        requests::withdraw(run.dir())?;
+        if starting::is_at_work(&run)? {
+            context.say("the run goes on");
+            return Ok(Exit::DONE);
+        }
+        let last = run.thread.last_seq()?;
+        let state = run.state.update(|state| {
+            if matches!(state.state, RunState::Paused | RunState::Stopped) {
+                (state.resumed, state.silent) = (if state.state == RunState::Paused { last } else { state.resumed }, None);
+                (state.state, state.reason) = (RunState::Running, None);
+            }
+            state.state
+        })?;
+        match state {
+            RunState::Running => context.say("noted; `crew` begins it again"),
+            state => context.say(format!("there is nothing to resume: the run is {state}; `crew status` says what goes on from there")),
+        }
+        Ok(Exit::DONE)
+    }
+}

@@ -1,0 +1,59 @@
+//! `crew start`: begins the run.
+
+use board::run::Run;
+
+use crate::arming;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::run::settings::Settings;
+use crate::run::starting::{self, Started, Why};
+use crate::run::{audit, daemon, supervisor};
+
+/// Begin the run, or let it go on: turns in the thread, and tasks beside them
+///
+/// It goes on in the background, detached from this terminal. `crew status` says how it stands, `crew stop` ends it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Start {
+    /// Allow what the repository's files would run here, from now on, without asking
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Be the supervisor
+    #[arg(long, hide = true)]
+    supervisor: bool,
+
+    /// Be the daemon
+    #[arg(long, hide = true)]
+    daemon: bool,
+
+    /// Be an audit
+    #[arg(long, hide = true, value_name = "ID")]
+    audit: Option<String>,
+}
+
+impl Start {
+    pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if self.supervisor {
+            return supervisor::live(context);
+        }
+        if self.daemon {
+            return daemon::live(context);
+        }
+        if let Some(id) = &self.audit {
+            return audit::judge(context, id);
+        }
+        let mut board = context.board()?;
+        Settings::read(&mut board)?;
+        arming::arm_to_run(&mut board, self.yes, "crew start")?;
+        let run = Run::of(board.place())?;
+        let (word, state) = match starting::begin(&board, &run, Why::Person)? {
+            Started::Now(state) => ("started", state),
+            Started::Already(state) => ("at work already", state),
+        };
+        match context.json {
+            true => context.print(serde_json::json!({ "started": word == "started", "state": state.state.as_str() }))?,
+            false => context.say(format!("the run is {word} ({}); `crew status` says how it stands", state.state)),
+        }
+        Ok(Exit::DONE)
+    }
+}

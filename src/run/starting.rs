@@ -1,0 +1,91 @@
+//! How a run is begun, from wherever that is asked: `crew start`, an answer, a message, `crew` alone.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use board::Board;
+use board::lock::{LockFile, Mode};
+use board::run::{Run, RunState, State};
+
+use crate::exit::{Failure, start};
+use crate::machine;
+use crate::run::{daemon, requests, supervisor};
+
+/// How long a daemon may take to begin.
+const BEGIN: Duration = Duration::from_secs(20);
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) enum Started {
+    /// The run goes on, or has already come to its end.
+    Now(Box<State>),
+    /// One was at work already.
+    Already(Box<State>),
+}
+
+/// Why a run is begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// A person wants it to go on: what had stopped it does not stop it again at once.
+    Person,
+    /// It was active when its daemon died: everything stands as it did.
+    Again,
+}
+
+/// Begins it, unless it goes on already.
+pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failure> {
+    if is_at_work(run)? {
+        // To start is to want that it goes on.
+        requests::withdraw(run.dir())?;
+        return Ok(Started::Already(Box::new(run.state.read()?)));
+    }
+    requests::withdraw(run.dir())?;
+    let last = run.thread.last_seq()?;
+    let before = run.state.update(|state| {
+        if why == Why::Person {
+            let stuck = state.state == RunState::Paused;
+            state.resumed = if stuck { last } else { state.resumed };
+            state.silent = None;
+            state.state = RunState::Running;
+            state.reason = None;
+        }
+        state.starts
+    })?;
+    let log = run.dir().open_append("supervisor.log", 0o600)?;
+    let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--supervisor".into()];
+    let mut supervisor = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
+    wait_until_begun(run, before, &mut supervisor)
+}
+
+/// Whether a supervisor or a daemon of this project lives.
+pub(crate) fn is_at_work(run: &Run) -> Result<bool, Failure> {
+    Ok(is_held(run, supervisor::LOCK)? || is_held(run, daemon::LOCK)?)
+}
+
+fn is_held(run: &Run, lock: &str) -> Result<bool, Failure> {
+    Ok(match LockFile::open_existing(run.dir(), lock)? {
+        Some(lock) => lock.try_lock(Mode::Shared)?.is_none(),
+        None => false,
+    })
+}
+
+fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<Started, Failure> {
+    let deadline = Instant::now() + BEGIN;
+    loop {
+        let state = run.state.read()?;
+        if state.starts > before {
+            return Ok(Started::Now(Box::new(state)));
+        }
+        let ended = supervisor.try_wait().map_err(start)?;
+        if ended.is_some() && is_at_work(run)? {
+            // Another start was faster.
+            return Ok(Started::Already(Box::new(state)));
+        }
+        if ended.is_some() || Instant::now() > deadline {
+            let said = |log: &str| std::fs::read_to_string(run.dir().join(log)).ok().and_then(|text| text.lines().next_back().map(str::to_owned));
+            let said = said("daemon.log").or_else(|| said("supervisor.log")).map(|line| format!(": {line}")).unwrap_or_default();
+            return Err(Failure::Failed(format!("the run did not begin{said} (its logs are daemon.log and supervisor.log in {})", run.dir().path().display())));
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}

@@ -1,0 +1,89 @@
+//! The supervisor: starts the daemon, and again when it dies with the run still active.
+
+use std::collections::VecDeque;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::clock;
+use board::events::Events;
+use board::lock::{LockFile, Mode};
+use board::run::{Reason, Run, RunState};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure, start};
+use crate::log::{self, Log};
+use crate::machine;
+use crate::run::daemon;
+
+/// The lock that the one supervisor of a project holds for its life.
+pub(crate) const LOCK: &str = "supervisor.lock";
+/// Within so long …
+const SPAN: Duration = Duration::from_secs(5 * 60);
+/// … so many restarts are made.
+const MOST_RESTARTS: usize = 5;
+/// How often a daemon that another supervisor has left is asked whether it lives.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Lives until the run is not active any more, or the daemon has died too often.
+pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
+    log::begin(Log::Diary);
+    let board = context.board()?;
+    let run = Run::of(board.place())?;
+    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+        return Err(Failure::Refused { rule: "one-supervisor", message: "another supervisor of this project is at work".into() });
+    };
+    let events = Events::of_run(Arc::clone(run.dir()));
+    let mut restarts = VecDeque::new();
+    wait_for_the_last(&run)?;
+    loop {
+        let mut daemon = begin(context, &board, &run)?;
+        let status = daemon.wait().map_err(start)?;
+        let state = run.state.read()?;
+        if !state.state.is_active() {
+            tracing::info!("the daemon has ended: the run is {}", state.state);
+            return Ok(Exit::DONE);
+        }
+        restarts.retain(|at: &Instant| at.elapsed() < SPAN);
+        if restarts.len() >= MOST_RESTARTS {
+            return give_up(&run, &events, restarts.len());
+        }
+        restarts.push_back(Instant::now());
+        tracing::warn!("the daemon died ({status}) while the run was {}; it is started again", state.state);
+        let _ = events.tell("supervisor.restart", json!({ "how": status.to_string(), "restarts": restarts.len() }));
+    }
+}
+
+/// A daemon may have outlived its supervisor: it goes on, and only then another one begins.
+fn wait_for_the_last(run: &Run) -> Result<(), Failure> {
+    let lock = LockFile::open(run.dir(), daemon::LOCK)?;
+    while lock.try_lock(Mode::Exclusive)?.is_none() {
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+fn begin(context: &Context, board: &board::Board, run: &Run) -> Result<Child, Failure> {
+    let log = run.dir().open_append("daemon.log", 0o600)?;
+    let project = context.directory().join(board.place().project());
+    let arguments = ["-C".into(), project.into(), "start".into(), "--daemon".into()];
+    teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)
+}
+
+fn give_up(run: &Run, events: &Events, restarts: usize) -> Result<Exit, Failure> {
+    let text = format!(
+        "the daemon died {} times within {} minutes, and is not started again; {} says why, `crew start` tries again",
+        restarts + 1,
+        SPAN.as_secs() / 60,
+        run.dir().join("daemon.log").display()
+    );
+    tracing::error!("{text}");
+    let _ = events.tell("supervisor.giveup", json!({ "restarts": restarts }));
+    run.state.update(|state| {
+        state.daemon = None;
+        state.state = RunState::Error;
+        state.reason = Some(Reason { code: "giveup".into(), who: None, text, at: clock::now() });
+    })?;
+    Ok(Exit::FAILED)
+}
