@@ -13,6 +13,7 @@ mod edit;
 mod exec;
 mod fail;
 mod finish;
+mod goal;
 mod graph;
 mod init;
 mod logs;
@@ -116,6 +117,7 @@ verbs! {
     "shutdown" = shutdown::Shutdown,
     "send-message" = send_message::SendMessage,
     "thread" = thread::Thread,
+    "goal" = goal::Goal,
     "memory" = memory::Memory,
     "quota" = quota::Quota,
     "tree" = tree::Tree,

@@ -38,6 +38,8 @@ pub mod detach;
 pub mod environment;
 #[cfg(test)]
 mod fixture;
+mod front_matter;
+pub mod goal;
 pub mod group_record;
 mod group_sync;
 pub mod lane;
