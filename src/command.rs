@@ -2,33 +2,47 @@
 //! below, and its file.
 
 mod add;
+mod answer;
+mod approve;
 mod archive;
 mod arm;
 mod block;
 mod cancel;
 mod claim;
 mod completions;
+mod deny;
 mod doctor;
 mod edit;
 mod exec;
 mod fail;
 mod finish;
+mod goal;
 mod graph;
 mod init;
 mod logs;
 mod ls;
 mod memory;
+mod needs;
+mod new_run;
 mod next;
+mod notice;
+mod pause;
+mod post;
 mod quota;
 mod rehearsal;
 mod release;
 mod reopen;
+mod resume;
 mod retry;
 mod schema;
+mod send;
 mod send_message;
 mod show;
 mod shutdown;
 mod spawn;
+mod start;
+mod status;
+mod stop;
 mod task_options;
 pub(crate) mod team;
 mod thread;
@@ -115,7 +129,21 @@ verbs! {
     "logs" = logs::Logs,
     "shutdown" = shutdown::Shutdown,
     "send-message" = send_message::SendMessage,
+    "start" = start::Start,
+    "status" = status::Status,
+    "stop" = stop::Stop,
+    "pause" = pause::Pause,
+    "resume" = resume::Resume,
+    "new-run" = new_run::NewRun,
+    "send" = send::Send,
     "thread" = thread::Thread,
+    "post" = post::Post,
+    "needs" = needs::Needs,
+    "answer" = answer::Answer,
+    "notice" = notice::Notice,
+    "approve" = approve::Approve,
+    "deny" = deny::Deny,
+    "goal" = goal::Goal,
     "memory" = memory::Memory,
     "quota" = quota::Quota,
     "tree" = tree::Tree,

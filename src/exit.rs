@@ -131,7 +131,8 @@ impl Failure {
         }
     }
 
-    fn message(&self) -> String {
+    /// What happened, in words.
+    pub(crate) fn message(&self) -> String {
         match self {
             Failure::Board(error) => error.to_string(),
             Failure::Usage(message) | Failure::Failed(message) => message.clone(),

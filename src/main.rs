@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod prospects;
 mod rules;
+mod run;
 mod schema;
 mod template;
 mod terminal;

@@ -6,11 +6,14 @@
 //! the daemon sees it, or does its work where there is none.
 
 pub(crate) mod answering;
+pub(crate) mod archiving;
 pub(crate) mod audit;
 pub(crate) mod crewing;
 pub(crate) mod daemon;
 mod effects;
 pub(crate) mod lane_post;
+pub(crate) mod needs;
+pub(crate) mod next;
 pub(crate) mod noticing;
 pub(crate) mod posting;
 mod recording;

@@ -7,6 +7,7 @@ pub(crate) mod graph;
 pub(crate) mod left;
 pub(crate) mod list;
 pub(crate) mod quota;
+pub(crate) mod run;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod task;

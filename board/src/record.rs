@@ -90,7 +90,8 @@ impl<T: Serialize + DeserializeOwned + Default + PartialEq + Clone> Record<T> {
     }
 
     fn write(&self, value: T) -> Result<()> {
-        let mut text = serde_json::to_vec_pretty(&Versioned { format: FORMAT, value }).map_err(|e| Error::io("write", self.dir.join(self.file), std::io::Error::from(e)))?;
+        let mut text = serde_json::to_vec_pretty(&Versioned { format: FORMAT, value })
+            .map_err(|e| Error::io("write", self.dir.join(self.file), std::io::Error::from(e)))?;
         text.push(b'\n');
         self.dir.replace(self.file, &text, 0o600, self.durable == Durable::Yes)
     }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::clock;
 use crate::crash;
 use crate::disk::{self, Dir};
@@ -85,6 +87,15 @@ impl Thread {
     /// An error names the line that is no post.
     pub fn since(&self, seq: u64) -> Result<Vec<Post>> {
         self.take_while(|post| post.seq > seq)
+    }
+
+    /// The post that ended a turn on a task, which was claimed at that moment; `None`: it has none yet.
+    ///
+    /// Costs the posts since the claim, and those of an hour before: clocks are put back now and then.
+    pub fn of_turn(&self, turn: &str, claimed: Timestamp) -> Result<Option<Post>> {
+        let earliest = claimed.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
+        let since = self.take_while(|post| post.ts.is_none_or(|ts| ts >= earliest))?;
+        Ok(since.into_iter().rev().find(|post| post.turn.as_deref() == Some(turn) && post.is_of_teammate()))
     }
 
     /// The last so many posts, oldest first.

@@ -161,6 +161,11 @@ pub fn end(document: &mut Document<'_>, task: &Task, by: &By<'_>, ending: &Endin
     Ok(status)
 }
 
+/// Whether this writer holds the task; the refusal says who does.
+pub fn check_holder(task: &Task, by: &By<'_>) -> Result<()> {
+    holder_of(task, by).map(drop)
+}
+
 /// The claim that this writer may end.
 fn holder_of<'t>(task: &'t Task, by: &By<'_>) -> Result<&'t Claim> {
     let Some(claim) = task.claim.as_ref().filter(|_| task.status == Status::InProgress) else {

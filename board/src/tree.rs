@@ -8,8 +8,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use git2::{Index, IndexAddOption, IndexEntry, IndexTime, Oid, Repository};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::place::Place;

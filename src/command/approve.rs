@@ -18,7 +18,6 @@ pub(crate) struct Approve {
     /// Why
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
-
 }
 
 impl Approve {

@@ -26,7 +26,10 @@ impl Pause {
         let board = context.board()?;
         let run = Run::of(board.place())?;
         if !starting::is_at_work(&run)? {
-            return Err(Failure::Refused { rule: "no-run", message: "no run is at work, so there is nothing to pause; `crew status` says how it stands".into() });
+            return Err(Failure::Refused {
+                rule: "no-run",
+                message: "no run is at work, so there is nothing to pause; `crew status` says how it stands".into(),
+            });
         }
         requests::ask(run.dir(), Request::Pause)?;
         match wait_until_ended(&run, self.timeout)? {
@@ -36,7 +39,10 @@ impl Pause {
             }
             false => {
                 let running = still_running(&board, &run)?;
-                Err(Failure::Failed(format!("it pauses when the turn under way has ended, which it has not within {}; {running}", board::duration::print(self.timeout))))
+                Err(Failure::Failed(format!(
+                    "it pauses when the turn under way has ended, which it has not within {}; {running}",
+                    board::duration::print(self.timeout)
+                )))
             }
         }
     }

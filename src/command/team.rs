@@ -27,13 +27,7 @@ impl Team {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
         let now = board::clock::now();
-        let seen = board.teammates()?;
-        let members = seen.iter().map(|seen| (seen, member(seen))).filter(|(seen, member)| match member.status {
-            "shutdown" => self.all,
-            "dead" => self.all || !is_long_gone(&board, seen, now),
-            _ => true,
-        });
-        let members = members.map(|(_, member)| member).collect::<Vec<_>>();
+        let members = members(&board, self.all, now)?;
         match context.json {
             true => {
                 let lines: Vec<String> = members.iter().filter_map(|member| serde_json::to_string(member).ok()).collect();
@@ -46,6 +40,17 @@ impl Team {
         }
         Ok(Exit::DONE)
     }
+}
+
+/// The teammates of a board; without `all` those that have ended are left out.
+pub(super) fn members(board: &Board, all: bool, now: Timestamp) -> Result<Vec<Member>, Failure> {
+    let seen = board.teammates()?;
+    let members = seen.iter().map(|seen| (seen, member(seen))).filter(|(seen, member)| match member.status {
+        "shutdown" => all,
+        "dead" => all || !is_long_gone(board, seen, now),
+        _ => true,
+    });
+    Ok(members.map(|(_, member)| member).collect())
 }
 
 /// For so long the dead are shown, in hours.

@@ -64,7 +64,11 @@ impl Next {
             Some(file) => in_file(file)?,
             None => of_run(context, 0)?,
         };
-        let roster = if self.team.is_empty() { roster(context)? } else { self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect() };
+        let roster = if self.team.is_empty() {
+            roster(context)?
+        } else {
+            self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect()
+        };
         for (post, place) in posts.iter_mut().zip(1..) {
             // A file may leave numbers out: then they count from 1.
             post.seq = if post.seq == 0 { place } else { post.seq };

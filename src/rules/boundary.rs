@@ -130,10 +130,7 @@ fn asked(known: &Known<'_>) -> Option<Step> {
 
 fn exhausted(known: &Known<'_>) -> Option<Step> {
     if let Some(silent) = known.state.silent.as_ref().filter(|silent| silent.count >= MOST_SILENT_TURNS) {
-        let text = format!(
-            "{} has ended {} turns in a row without a post; its log says why (`crew logs`), and `crew start` goes on",
-            silent.who, silent.count
-        );
+        let text = format!("{} has ended {} turns in a row without a post; its log says why (`crew logs`), and `crew start` goes on", silent.who, silent.count);
         return Some(end(RunState::Paused, "silent_turns", Some(&silent.who), text));
     }
     if let Some(most) = known.limits.longest_run.filter(|most| known.ran >= *most) {
@@ -156,7 +153,9 @@ fn claimed_done(known: &Known<'_>) -> Option<Step> {
     }
     let verdict = known.posts[at..].iter().find(|post| post.is_of_audit() && post.re == Some(done.seq));
     match verdict.map(|verdict| verdict.decision) {
-        Some(Some(Decision::Approved)) => Some(end(RunState::Completed, "accepted", Some(&done.from), "the goal is reached; `crew send \"…\"` says what is next")),
+        Some(Some(Decision::Approved)) => {
+            Some(end(RunState::Completed, "accepted", Some(&done.from), "the goal is reached; `crew send \"…\"` says what is next"))
+        }
         Some(_) => None,
         None if audits(known) >= known.limits.max_accept_checks => {
             let text = format!(
@@ -325,7 +324,10 @@ mod tests {
     #[test]
     fn a_wait_sleeps_then_its_author_speaks() {
         let wait = Post { ts: Some(at(990)), ..post(1, "alice", Kind::Wait, None) };
-        assert_eq!(decide(std::slice::from_ref(&wait)), Step::Sleep { state: RunState::Waiting, until: Some(at(1020)), why: "alice waits for something outside".into() });
+        assert_eq!(
+            decide(std::slice::from_ref(&wait)),
+            Step::Sleep { state: RunState::Waiting, until: Some(at(1020)), why: "alice waits for something outside".into() }
+        );
         assert!(matches!(decide_as(&[wait], &["alice", "bob"], |setup| setup.now = at(1020)), Step::Speak { who, .. } if who == "alice"));
         let long = [Post { ts: Some(at(-20_000)), ..post(1, "alice", Kind::Wait, None) }, Post { ts: Some(at(0)), ..post(2, "alice", Kind::Wait, None) }];
         assert_eq!(ends(&decide(&long)), (RunState::Paused, "wait"));

@@ -23,7 +23,9 @@ pub(crate) fn of_turn(base: Option<&State>, now: Option<&State>, shared: bool) -
     let changed = base.tree != now.tree;
     match (committed || changed, shared) {
         (false, _) => Credit::Refused("the tree is as it was when the turn began"),
-        (true, true) => Credit::Refused("a task was worked on in the same tree meanwhile, and nothing tells whose the change is; `worktree: true` keeps them apart"),
+        (true, true) => {
+            Credit::Refused("a task was worked on in the same tree meanwhile, and nothing tells whose the change is; `worktree: true` keeps them apart")
+        }
         (true, false) => Credit::Given,
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn row(posts: &[Post], after: u64) -> Option<Row> {
 impl Row {
     /// When it is looked at again: each time after twice the pause, and once more at the very end of what it may take.
     pub(crate) fn due(&self, waits: Waits, longest: Duration) -> Timestamp {
-        let after = |from: Timestamp, pause: Duration| from.saturating_add(SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX)).unwrap_or(Timestamp::MAX);
+        let after =
+            |from: Timestamp, pause: Duration| from.saturating_add(SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX)).unwrap_or(Timestamp::MAX);
         after(self.last, waits.interval(self.count - 1)).min(after(self.since, longest))
     }
 

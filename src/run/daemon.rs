@@ -83,7 +83,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     tokio::task::LocalSet::new().block_on(&runtime, async {
         match settings {
             Ok(settings) => Daemon::enter(board, run, settings)?.work().await,
-            Err(failure) => Daemon::refuse(&run, &failure.to_string()).map(|()| Exit::FAILED),
+            Err(failure) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
         }
     })
 }
@@ -323,7 +323,10 @@ impl Daemon {
 
     fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
         match step {
-            Step::End { state, code, who, text } => self.end(state, code, who, text, request).map(|()| After::End),
+            Step::End { state, code, who, text } => {
+                self.end(state, code, who, text, request)?;
+                Ok(After::End)
+            }
             Step::Speak { who, why, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);

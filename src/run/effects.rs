@@ -7,6 +7,7 @@ use board::{Result, clock};
 use teammates::config::GateMode;
 
 use crate::rules::gate::{self, Patterns};
+use crate::run::noticing;
 
 /// What the effects of posts need to know.
 pub(crate) struct Effects<'a> {
@@ -27,7 +28,9 @@ impl Effects<'_> {
         if let (SYSTEM, Some(re), Some(decision)) = (post.from.as_str(), post.re, post.decision) {
             return self.run.asks.repair(re, Answer { at: post.ts.unwrap_or_else(clock::now), decision: Some(decision), text: Some(post.text.clone()) });
         }
-        if post.is_gate() {
+        if let Some(notice) = noticing::told_by(post) {
+            self.run.asks.raise(notice)?;
+        } else if post.is_gate() {
             self.raise(AskKind::Gate, post)?;
             board::crash::point("gate.raised");
             self.decide(post)?;
@@ -38,7 +41,7 @@ impl Effects<'_> {
     }
 
     fn raise(&self, kind: AskKind, post: &Post) -> Result<()> {
-        self.run.asks.raise(ask(kind, post))
+        self.run.asks.raise(Ask::of(kind, post, post.from.clone(), post.text.clone()))
     }
 
     /// A gate that a pattern or the mode decides.
@@ -72,23 +75,5 @@ impl Effects<'_> {
                 ask.released = true;
             }
         })
-    }
-}
-
-/// What a post asks.
-fn ask(kind: AskKind, post: &Post) -> Ask {
-    Ask {
-        id: post.seq,
-        kind,
-        from: post.from.clone(),
-        seq: Some(post.seq),
-        task: post.task.as_deref().and_then(|task| board::task_id::TaskId::new(task).ok()),
-        text: post.text.clone(),
-        holds: None,
-        pinned: false,
-        at: post.ts.unwrap_or_else(clock::now),
-        answer: None,
-        told_in: None,
-        released: false,
     }
 }

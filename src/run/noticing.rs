@@ -1,8 +1,7 @@
 //! What a teammate tells the user without ending its turn.
 
-use board::clock;
 use board::name::Name;
-use board::post::SYSTEM;
+use board::post::{Post, SYSTEM, USER};
 use board::run::{Ask, AskKind, OpenTurn, Run};
 use board::thread::Draft;
 
@@ -11,6 +10,9 @@ use crate::run::PATIENCE;
 
 /// The capabilities that a notice can hold.
 const HOLDABLE: [&str; 1] = ["browser"];
+
+/// Between a teammate's name and its words.
+const TELLS: &str = " tells the user: ";
 
 /// Raises a notice: one a turn, by whoever holds the open one. The answer is its number.
 pub(crate) fn raise(run: &Run, who: &Name, turn: Option<&str>, text: &str, holds: Option<String>) -> Result<u64, Failure> {
@@ -29,21 +31,20 @@ pub(crate) fn raise(run: &Run, who: &Name, turn: Option<&str>, text: &str, holds
     if let Some(notice) = open.notice {
         return refused(format!("this turn has told the user something already (notice {notice}); there is one a turn"));
     }
-    let post = thread.append(Draft { from: SYSTEM.into(), text: format!("{who} tells the user: {text}"), ..Draft::default() })?.post;
+    let post = thread.append(Draft { from: SYSTEM.into(), text: format!("{who}{TELLS}{text}"), handoff: Some(USER.into()), ..Draft::default() })?.post;
+    board::crash::point("notice.appended");
     thread.set_open_turn(Some(&OpenTurn { notice: Some(post.seq), ..open }))?;
-    run.asks.raise(Ask {
-        id: post.seq,
-        kind: AskKind::Notice,
-        from: who.to_string(),
-        seq: Some(post.seq),
-        task: None,
-        text: text.to_owned(),
-        holds,
-        pinned: false,
-        at: clock::now(),
-        answer: None,
-        told_in: None,
-        released: false,
-    })?;
+    run.asks.raise(notice(&post, who.to_string(), text.to_owned(), holds))?;
     Ok(post.seq)
+}
+
+/// The notice that a post of the system tells of, for a record that a crash has left without it.
+pub(super) fn told_by(post: &Post) -> Option<Ask> {
+    let told = post.from == SYSTEM && post.handoff.as_deref() == Some(USER);
+    let (who, text) = post.text.split_once(TELLS).filter(|_| told)?;
+    Some(notice(post, who.to_owned(), text.to_owned(), None))
+}
+
+fn notice(post: &Post, from: String, text: String, holds: Option<String>) -> Ask {
+    Ask { holds, ..Ask::of(AskKind::Notice, post, from, text) }
 }

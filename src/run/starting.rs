@@ -59,7 +59,12 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
 
 /// Whether a supervisor or a daemon of this project lives.
 pub(crate) fn is_at_work(run: &Run) -> Result<bool, Failure> {
-    Ok(is_held(run, supervisor::LOCK)? || is_held(run, daemon::LOCK)?)
+    Ok(is_held(run, supervisor::LOCK)? || is_daemon_at_work(run)?)
+}
+
+/// Whether a daemon of this project lives.
+pub(crate) fn is_daemon_at_work(run: &Run) -> Result<bool, Failure> {
+    is_held(run, daemon::LOCK)
 }
 
 fn is_held(run: &Run, lock: &str) -> Result<bool, Failure> {

@@ -73,7 +73,7 @@ impl Waits {
     }
 
     /// When a task that asks to be tried again later is: each time in a row after twice the pause.
-    fn next(&self, attempts: &[board::task::Attempt], now: Timestamp) -> Parked {
+    pub(crate) fn next(&self, attempts: &[board::task::Attempt], now: Timestamp) -> Parked {
         let in_a_row = attempts.iter().rev().take_while(|attempt| attempt.outcome == Outcome::Parked).count();
         let pause = SignedDuration::try_from(self.interval(u32::try_from(in_a_row).unwrap_or(u32::MAX))).unwrap_or(SignedDuration::MAX);
         Parked::Until { until: Some(now.saturating_add(pause).unwrap_or(now)) }
@@ -247,6 +247,11 @@ pub(crate) async fn end_leftovers(workplace: &Workplace, seat: &Seat, turn: &str
 fn is_shortage(error: &std::io::Error) -> bool {
     let shortages = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::NOSPC, Errno::DQUOT];
     error.raw_os_error().is_some_and(|code| shortages.iter().any(|shortage| shortage.raw_os_error() == code))
+}
+
+/// The last lines of a log, as text; nothing where there is none.
+pub fn last_lines(log: &Path) -> String {
+    File::open(log).and_then(|written| tail(log, &written)).unwrap_or_default()
 }
 
 /// The last lines of a log, as text. `written`: the log as its command has it open.

@@ -36,7 +36,7 @@ pub struct Returned {
 
 impl Returned {
     /// Tells of it in this process's log.
-    pub(crate) fn log(&self) {
+    pub fn log(&self) {
         tracing::info!("task {}: lost by {}, {} again; {} processes of it ended", self.task, self.by, self.status, self.ended);
     }
 }

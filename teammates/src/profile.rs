@@ -21,10 +21,10 @@ use std::time::Duration;
 use board::name::{Name, NameError};
 use board::task::{Command, Tier};
 use serde::Deserialize;
-use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
-use serde_saphyr::{MessageFormatter, Spanned, UserMessageFormatter};
+use serde::de::IgnoredAny;
+use serde_saphyr::Spanned;
 
-use crate::nearest::nearest;
+use crate::front_matter::{self, Fault, OneOrMore, command, split, yaml};
 
 /// A teammate: who it is, what runs it, what it may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,25 +257,6 @@ pub fn parse(text: &str, file: &Path, origin: Origin) -> Result<Profile, Profile
     Ok(profile)
 }
 
-/// The front matter, with the line of `---` that opens it (it is the document's beginning in YAML
-/// too, so that line numbers are those of the file), and the rest. `None`: it has no end.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let mut lines = text.split_inclusive('\n');
-    match lines.next() {
-        Some(first) if first.trim_end() == "---" => {
-            let mut end = first.len();
-            for line in lines {
-                if line.trim_end() == "---" {
-                    return Some((&text[..end], &text[end + line.len()..]));
-                }
-                end += line.len();
-            }
-            None
-        }
-        _ => Some(("", text)),
-    }
-}
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct CrewFront {
@@ -395,23 +376,11 @@ fn plain_lines(front: &str) -> Option<ClaudeFront> {
     Some(read)
 }
 
-fn yaml<'a, T: Default + Deserialize<'a>>(front: &'a str) -> Result<T, serde_saphyr::Error> {
-    // Nothing but blank lines and comments is a null document, which is no mapping.
-    let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    if front.lines().skip(1).all(empty) { Ok(T::default()) } else { serde_saphyr::from_str(front) }
-}
-
 fn refused(file: &Path, error: &serde_saphyr::Error) -> ProfileError {
     let file = file.to_owned();
-    let line = error.location().map_or(1, |location| location.line());
-    match error.without_snippet() {
-        serde_saphyr::Error::SerdeUnknownField { field, expected, .. } if let Some(nearest) = nearest(field, expected) => {
-            ProfileError::UnknownKey { file, line, key: field.escape_debug().to_string(), nearest }
-        }
-        plain => {
-            let message = UserMessageFormatter.format_message(plain).escape_debug().to_string();
-            ProfileError::Yaml { file, line, message }
-        }
+    match front_matter::fault(error) {
+        Fault::UnknownKey { line, key, nearest } => ProfileError::UnknownKey { file, line, key, nearest },
+        Fault::Yaml { line, message } => ProfileError::Yaml { file, line, message },
     }
 }
 
@@ -475,15 +444,6 @@ fn stdin(text: &str) -> Result<Stdin, &'static str> {
     }
 }
 
-fn command(written: &OneOrMore) -> Result<Command, &'static str> {
-    match written {
-        OneOrMore::One(line) if line.trim().is_empty() => Err("a command is not blank"),
-        OneOrMore::More(words) if words.first().is_none_or(String::is_empty) => Err("a command as a list begins with a program"),
-        OneOrMore::One(line) => Ok(Command::Shell(line.clone())),
-        OneOrMore::More(words) => Ok(Command::Exec(words.clone())),
-    }
-}
-
 fn duration(text: &str) -> Result<Duration, &'static str> {
     let signed: jiff::SignedDuration = text.parse().map_err(|_| "a duration is a number with a unit, such as 5s, 15m or 1h30m")?;
     Duration::try_from(signed).map_err(|_| "a duration is not negative")
@@ -493,74 +453,6 @@ fn positive(text: &str) -> Result<Duration, &'static str> {
     match duration(text)? {
         Duration::ZERO => Err("this duration is more than zero"),
         positive => Ok(positive),
-    }
-}
-
-/// A string, or a list of strings.
-#[derive(Clone, Debug)]
-enum OneOrMore {
-    One(String),
-    More(Vec<String>),
-}
-
-impl OneOrMore {
-    /// As a list of names: a string is cut at its commas, but not within parentheses, for a tool
-    /// may be written `Bash(git add:*, git commit:*)`.
-    fn separated(self) -> Vec<String> {
-        let text = match self {
-            OneOrMore::More(list) => return list,
-            OneOrMore::One(text) => text,
-        };
-        let mut depth = 0_usize;
-        text.split(|letter| {
-            match letter {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            letter == ',' && depth == 0
-        })
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
-    }
-}
-
-impl fmt::Display for OneOrMore {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OneOrMore::One(text) => out.write_str(text),
-            OneOrMore::More(list) => write!(out, "[{}]", list.join(", ")),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for OneOrMore {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = OneOrMore;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a string or a list of strings (quote what looks like something else)")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrMore, E> {
-                Ok(OneOrMore::One(text.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMore, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    list.push(item);
-                }
-                Ok(OneOrMore::More(list))
-            }
-        }
-
-        deserializer.deserialize_any(Either)
     }
 }
 

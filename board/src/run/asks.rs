@@ -8,8 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::clock;
 use crate::disk::Dir;
 use crate::error::{Refusal, Result, Rule};
+use crate::post::Post;
 use crate::record::{Durable, Record};
 use crate::task_id::TaskId;
 
@@ -206,6 +208,24 @@ pub(super) fn answered(ask: &Ask, answer: &Answer) -> crate::error::Error {
 }
 
 impl Ask {
+    /// What a post asks, without an answer.
+    pub fn of(kind: AskKind, post: &Post, from: String, text: String) -> Ask {
+        Ask {
+            id: post.seq,
+            kind,
+            from,
+            seq: Some(post.seq),
+            task: post.task.as_deref().and_then(|task| TaskId::new(task).ok()),
+            text,
+            holds: None,
+            pinned: false,
+            at: post.ts.unwrap_or_else(clock::now),
+            answer: None,
+            told_in: None,
+            released: false,
+        }
+    }
+
     /// Whether it keeps a capability from the team.
     pub fn is_holding(&self) -> bool {
         self.holds.is_some() && !self.released && (self.answer.is_none() || self.pinned)
@@ -246,6 +266,9 @@ mod tests {
         assert!(asks.answer(3, no.clone()).unwrap_err().to_string().contains("approved"));
         asks.repair(3, no.clone()).unwrap();
         asks.repair(7, no.clone()).unwrap();
-        assert_eq!(asks.all().unwrap().into_iter().map(|ask| ask.answer.unwrap().decision.unwrap()).collect::<Vec<_>>(), [Decision::Approved, Decision::Denied]);
+        assert_eq!(
+            asks.all().unwrap().into_iter().map(|ask| ask.answer.unwrap().decision.unwrap()).collect::<Vec<_>>(),
+            [Decision::Approved, Decision::Denied]
+        );
     }
 }

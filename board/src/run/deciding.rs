@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::asks::{self, Answer, Decision};
 use super::Run;
+use super::asks::{self, Answer, Decision};
 use crate::clock;
 use crate::crash;
 use crate::error::Result;

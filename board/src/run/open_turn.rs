@@ -158,7 +158,8 @@ impl LockedThread<'_> {
             return Err(Refusal::board(Rule::SecondPost, message));
         }
         if let Some(only) = open.only_work.as_ref().filter(|only| !only.accepts(said.kind, said.handoff.as_deref())) {
-            let message = format!("{} turns in a row brought no verified work, so `{}` is not accepted now; what is: {}", only.turns, said.kind, only.accepted());
+            let message =
+                format!("{} turns in a row brought no verified work, so `{}` is not accepted now; what is: {}", only.turns, said.kind, only.accepted());
             return Err(Refusal::board(Rule::NotAccepted, message));
         }
         let Move { kind, text, handoff, credited } = said;

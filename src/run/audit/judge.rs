@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::Path;
 use std::time::Duration;
 
 use board::disk::Dir;
