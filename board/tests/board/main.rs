@@ -15,6 +15,8 @@ mod power;
 mod protocol;
 mod race;
 mod reopen;
+mod repository;
 mod scratch;
+mod tree;
 mod trouble;
 mod worker;
