@@ -8,6 +8,9 @@
 //! there, unless the user's index knows it unchanged. And in a repository that holds the machine-side state of its own
 //! board, that state is left out, too.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use git2::{Delta, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, ErrorCode, Object, ObjectType, Oid, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +20,8 @@ use crate::place::Place;
 mod commit;
 mod work_tree;
 
-pub(crate) use commit::{commit_all, crew};
-pub(crate) use work_tree::WorkTree;
+pub(crate) use commit::{author, commit_all, crew};
+pub(crate) use work_tree::{WorkTree, path_of};
 
 /// How a working tree stands to what is committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,4 +101,11 @@ const MOST_RENAMES: usize = 200;
 fn tree_of<'r>(tree: &'r WorkTree, id: &str) -> std::result::Result<Tree<'r>, git2::Error> {
     let object: Object<'r> = tree.repository.find_object(Oid::from_str(id)?, None)?;
     object.peel(ObjectType::Tree)?.into_tree().map_err(|_| git2::Error::new(ErrorCode::InvalidSpec, git2::ErrorClass::Tree, "it is no tree"))
+}
+
+/// Paths as messages name them: five at most.
+pub(crate) fn named(paths: &BTreeSet<PathBuf>) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
+    let more = if paths.len() > shown.len() { format!(" and {} more", paths.len() - shown.len()) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }

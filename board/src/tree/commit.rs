@@ -14,6 +14,13 @@ pub(crate) fn crew(at: i64) -> Git<Signature<'static>> {
     Signature::new("crew", "crew@localhost", &Time::new(at, 0))
 }
 
+/// Who commits for the person whose repository it is: who is configured, else crew.
+pub(crate) fn author(tree: &WorkTree, at: i64) -> Git<Signature<'static>> {
+    let user = tree.repository.signature().ok();
+    let user = user.as_ref().and_then(|user| Some((user.name().ok()?, user.email().ok()?)));
+    user.map_or_else(|| crew(at), |(name, email)| Signature::new(name, email, &Time::new(at, 0)))
+}
+
 /// Commits everything that git would add on the branch that is checked out (its index comes along), as the configured
 /// person, else as crew. `.tasks/` and `.crew/` stay as HEAD has them. `None`: there is nothing to commit.
 pub(crate) fn commit_all(tree: &WorkTree, message: &str, at: i64) -> Git<Option<Oid>> {
@@ -40,9 +47,7 @@ pub(crate) fn commit_all(tree: &WorkTree, message: &str, at: i64) -> Git<Option<
     let gone: Vec<PathBuf> = index.iter().map(|entry| path_of(&entry).to_owned()).filter(gone).collect();
     gone.iter().try_for_each(|path| index.remove(path, 0))?;
     taken.iter().try_for_each(|entry| index.add(&entry))?;
-    let crew = crew(at)?;
-    let author = tree.repository.signature().ok().and_then(|user| Some(Signature::new(user.name().ok()?, user.email().ok()?, &Time::new(at, 0))));
-    let author = author.transpose()?.unwrap_or(crew);
+    let author = author(tree, at)?;
     // Before the commit: an index that is behind its branch would show the work as undone, and the next commit undo it.
     index.write()?;
     tree.repository.commit(Some("HEAD"), &author, &author, message, &content, &head.iter().collect::<Vec<_>>()).map(Some)

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
 
 mod chance;
+mod checkpoints;
 mod crash;
 mod freshness;
 mod hand;
@@ -20,3 +21,4 @@ mod scratch;
 mod tree;
 mod trouble;
 mod worker;
+mod worktree;

@@ -226,7 +226,15 @@ fn what_differs_is_shown_up_to_a_length() {
     let to = repository.tree();
     let place = repository.place();
     let whole = tree::diff(&place, &from, &to, 1 << 20).unwrap();
-    for part in ["-two\n", "+2 é\n", "old mode 100644\nnew mode 100755\n", "rename from moved\nrename to is here\n", "Binary files", "+caf\u{fffd}\n", "new file mode 120000"] {
+    for part in [
+        "-two\n",
+        "+2 é\n",
+        "old mode 100644\nnew mode 100755\n",
+        "rename from moved\nrename to is here\n",
+        "Binary files",
+        "+caf\u{fffd}\n",
+        "new file mode 120000",
+    ] {
         assert!(whole.contains(part), "{part:?} is missing:\n{whole}");
     }
     assert_eq!(tree::diff(&place, &from, &from, 100).unwrap(), "");
