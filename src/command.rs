@@ -6,6 +6,7 @@ mod archive;
 mod arm;
 mod block;
 mod cancel;
+mod checkpoints;
 mod claim;
 mod completions;
 mod doctor;
@@ -21,6 +22,7 @@ mod next;
 mod rehearsal;
 mod release;
 mod reopen;
+mod restore;
 mod retry;
 mod schema;
 mod send_message;
@@ -115,6 +117,8 @@ verbs! {
     "send-message" = send_message::SendMessage,
     "thread" = thread::Thread,
     "tree" = tree::Tree,
+    "checkpoints" = checkpoints::Checkpoints,
+    "restore" = restore::Restore,
     "completions" = completions::Completions,
     "schema" = schema::Schema,
 }
