@@ -8,6 +8,7 @@ mod archive;
 mod arm;
 mod block;
 mod cancel;
+mod checkpoints;
 mod claim;
 mod completions;
 mod deny;
@@ -33,6 +34,7 @@ mod rehearsal;
 mod release;
 mod reopen;
 mod resume;
+mod restore;
 mod retry;
 mod schema;
 mod send;
@@ -147,6 +149,8 @@ verbs! {
     "memory" = memory::Memory,
     "quota" = quota::Quota,
     "tree" = tree::Tree,
+    "checkpoints" = checkpoints::Checkpoints,
+    "restore" = restore::Restore,
     "completions" = completions::Completions,
     "schema" = schema::Schema,
 }

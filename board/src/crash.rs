@@ -13,6 +13,12 @@ pub fn point(_name: &'static str) {
 pub const POINTS: [&str; 9] =
     ["claim.locked", "claim.presence", "replace.written", "replace.exchanged", "commit.journal", "end.written", "end.exchanged", "add.written", "add.renamed"];
 
+/// The points that a restored checkpoint passes, in their order.
+pub const RESTORE_POINTS: [&str; 5] = ["checkpoint.ref", "restore.intent", "restore.removing", "restore.putting", "restore.written"];
+
+/// The points that opening and merging a task's working tree passes, in their order.
+pub const WORKTREE_POINTS: [&str; 4] = ["worktree.added", "merge.committed", "merge.files", "worktree.clearing"];
+
 #[cfg(debug_assertions)]
 mod armed {
     use std::sync::OnceLock;

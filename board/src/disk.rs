@@ -20,6 +20,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 
+pub(crate) mod below;
 #[cfg(feature = "simulate")]
 pub mod trace;
 

@@ -190,4 +190,8 @@ rules! {
     Answered = "answered",
     /// The value is not what the key takes.
     BadValue = "bad-value",
+    /// It needs a git repository with files, or one with a commit.
+    NoRepository = "no-repository",
+    /// The repository, or a file in it, stands in the way.
+    InTheWay = "in-the-way",
 }

@@ -14,7 +14,8 @@
 //! * **Who is alive** is the kernel's to say: a lock that each teammate holds for its life ([`presence`]), and pid,
 //!   start time and boot together ([`alive`]).
 //! * **What is said** stands in the [`thread`], one [`post`] a line, appended under a lock of its own. **What the work
-//!   is** judged by is the working tree's SHA ([`tree`]).
+//!   is** judged by is the working tree's SHA ([`tree`]); [`checkpoints`] go back to one, and a [`worktree`] keeps one task's
+//!   work apart until it is done.
 //! * **What survives a power cut** is said in the modules `kept` and [`disk`].
 //!
 //! # What never happens here
@@ -27,6 +28,7 @@
 pub mod add;
 pub mod alive;
 pub mod board;
+pub mod checkpoints;
 pub mod clock;
 pub mod crash;
 pub mod crew_file;
@@ -63,6 +65,7 @@ pub mod transition;
 pub mod tree;
 pub mod turn;
 pub mod watch;
+pub mod worktree;
 
 pub use crate::board::{Board, Durability};
 pub use crate::error::{Error, Refusal, Result, Rule};

@@ -41,6 +41,14 @@ impl Memory {
         self.file.edit(|text| Ok((text.unwrap_or_default().to_owned(), ())))
     }
 
+    /// Empties it, where it is there.
+    pub fn empty(&self) -> Result<()> {
+        match self.file.read()? {
+            Some(_) => self.file.edit(|_| Ok((String::new(), ()))),
+            None => Ok(()),
+        }
+    }
+
     /// Adds an entry at the end, and returns its number.
     pub fn remember(&self, said: &str) -> Result<usize> {
         checked(said)?;

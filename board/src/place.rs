@@ -157,7 +157,7 @@ fn state_name(project: &Path) -> String {
 }
 
 /// FNV-1a, 64 bit: stable over versions and machines, which std's hashers do not promise.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

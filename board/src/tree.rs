@@ -3,104 +3,109 @@
 //! It is the tree that `git add --all` and `git write-tree` would give, without `.tasks/` and `.crew/`. It is made in an
 //! index in memory: HEAD, the user's index and every file stay as they are. The objects that it needs are put into the
 //! repository, where git itself puts them.
+//!
+//! Two things differ from git. No filter program is ever run: a file that one would change (LFS) is taken as it lies
+//! there, unless the user's index knows it unchanged. And in a repository that holds the machine-side state of its own
+//! board, that state is left out, too.
 
-use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use git2::{Index, IndexAddOption, IndexEntry, IndexTime, Oid, Repository};
+use git2::{Delta, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, ErrorCode, Object, ObjectType, Oid, Tree};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::place::Place;
 
-/// What is never part of a tree: the tasks, and what people write for their team.
-const LEFT_OUT: [&str; 2] = [".tasks", ".crew"];
+mod commit;
+mod work_tree;
+
+pub(crate) use commit::{author, commit_all, crew};
+pub(crate) use work_tree::{WorkTree, path_of};
+
+/// How a working tree stands to what is committed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The id of the commit that HEAD is; `None`: there is none yet.
+    pub head: Option<String>,
+    /// That commit's tree without `.tasks/` and `.crew/`, so that it compares with `tree`.
+    pub head_tree: Option<String>,
+    /// The working tree's, as [`sha`] gives it.
+    pub tree: String,
+}
 
 /// The SHA of the working tree that a board's project is in; `None`: there is none (no repository, or a bare one).
 ///
 /// An error names the repository and what git says.
 pub fn sha(place: &Place) -> Result<Option<String>> {
-    let Ok(repository) = Repository::discover(place.project()) else { return Ok(None) };
-    let Some(root) = repository.workdir().map(Path::to_owned) else { return Ok(None) };
-    let failed = |e: git2::Error| Error::Io { action: "take the tree of", path: root.clone(), source: io::Error::other(e.message().to_owned()) };
-    let project = root.canonicalize().ok().and_then(|root| place.project().strip_prefix(root).ok().map(Path::to_owned)).unwrap_or_default();
-    let out: Vec<PathBuf> = LEFT_OUT.iter().map(|name| project.join(name)).collect();
-    of(&repository, &out).map(Some).map_err(failed)
+    let Some(tree) = WorkTree::of(place)? else { return Ok(None) };
+    let failed = tree.failed("take the tree of");
+    tree.taken().and_then(|mut index| index.write_tree_to(&tree.repository)).map(|id| Some(id.to_string())).map_err(failed)
 }
 
-/// What credit is judged by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// The commit that HEAD names; `None`: there is none yet.
-    #[serde(default)]
-    pub head: Option<String>,
-    /// Its tree, without `.tasks/` and `.crew/`.
-    #[serde(default)]
-    pub head_tree: Option<String>,
-    /// The working tree's.
-    pub tree: String,
-}
-
-/// How HEAD and the working tree stand.
+/// The same together with what is committed; `None` and errors as those of [`sha`].
 pub fn state(place: &Place) -> Result<Option<State>> {
-    Ok(sha(place)?.map(|tree| State { head: None, head_tree: None, tree }))
-}
-
-fn of(repository: &Repository, out: &[PathBuf]) -> std::result::Result<String, git2::Error> {
-    let is_out = |path: &Path| out.iter().any(|out| path.starts_with(out));
-    let mut index = Index::new()?;
-    // What the user's index knows of the files spares reading those that have not changed.
-    let known = repository.index()?;
-    let written = known.path().and_then(|path| std::fs::metadata(path).ok()).map(|metadata| written_at(&metadata));
-    for mut entry in known.iter() {
-        if stage(&entry) != 0 || is_out(Path::new(std::ffi::OsStr::from_bytes(&entry.path))) {
-            continue;
-        }
-        if written.is_none_or(|written| !is_older(entry.mtime, written)) {
-            // It may have been written once more in the very moment in which its stamp was taken.
-            (entry.mtime, entry.file_size) = (IndexTime::new(0, 0), 0);
-        }
-        index.add(&entry)?;
-    }
-    repository.set_index(&mut index)?;
-    let root = repository.workdir().unwrap_or(Path::new("")).to_owned();
-    let mut inner = Vec::new();
-    let mut leave = |path: &Path, _: &[u8]| {
-        // Another repository inside, which this one does not know yet, ends with a slash.
-        let is_inner = path.as_os_str().as_bytes().ends_with(b"/") && root.join(path).join(".git").exists();
-        if is_inner {
-            inner.push(path.components().collect::<PathBuf>());
-        }
-        i32::from(is_inner || is_out(path))
+    let Some(tree) = WorkTree::of(place)? else { return Ok(None) };
+    let state = || {
+        let head = tree.head()?;
+        Ok(State {
+            head_tree: head.as_ref().map(|head| tree.without_left_out(&head.tree()?)).transpose()?.map(|id| id.to_string()),
+            head: head.map(|head| head.id().to_string()),
+            tree: tree.taken()?.write_tree_to(&tree.repository)?.to_string(),
+        })
     };
-    index.add_all(["*"], IndexAddOption::DEFAULT, Some(&mut leave))?;
-    for path in inner.iter().filter(|path| !is_out(path)) {
-        // It counts as the commit that it stands on; without one git does not take it either.
-        if let Some(id) = Repository::open(root.join(path)).ok().and_then(|inner| inner.head().ok()?.target()) {
-            index.add(&link(path, id))?;
+    state().map(Some).map_err(tree.failed("take the tree of"))
+}
+
+/// What differs between two trees (or commits), as a unified diff of at most `most` bytes. One that is longer is cut
+/// after a whole line, and a last line, beyond those bytes, says so. Files that are no text are only named.
+///
+/// An error: there is no repository, or it has no such tree.
+pub fn diff(place: &Place, from: &str, to: &str, most: usize) -> Result<String> {
+    let tree = WorkTree::needed(place)?;
+    let (mut text, mut whole) = (Vec::new(), 0);
+    let mut note = |line: DiffLine<'_>| {
+        let marked = matches!(line.origin(), '+' | '-' | ' ');
+        let length = line.content().len() + usize::from(marked);
+        // After a line that does not fit none is taken, though a shorter one might: what is left out is the end.
+        if whole == text.len() && whole + length <= most {
+            text.extend(marked.then_some(line.origin() as u8));
+            text.extend_from_slice(line.content());
         }
+        whole += length;
+    };
+    let mut compare = || {
+        let [from, to] = [from, to].map(|id| tree_of(&tree, id));
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let mut diff = tree.repository.diff_tree_to_tree(Some(&from?), Some(&to?), Some(&mut options))?;
+        if diff.deltas().any(|delta| delta.status() == Delta::Added) {
+            diff.find_similar(Some(DiffFindOptions::new().renames(true).rename_limit(MOST_RENAMES)))?;
+        }
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            note(line);
+            true
+        })
+    };
+    compare().map_err(tree.failed("compare trees in"))?;
+    let mut shown = String::from_utf8_lossy(&text).into_owned();
+    if text.len() < whole {
+        shown.push_str(&format!("[cut here: {} of {whole} bytes are shown]\n", text.len()));
     }
-    Ok(index.write_tree_to(repository)?.to_string())
+    Ok(shown)
 }
 
-fn link(path: &Path, id: Oid) -> IndexEntry {
-    let never = IndexTime::new(0, 0);
-    let path = path.as_os_str().as_bytes().to_vec();
-    IndexEntry { ctime: never, mtime: never, dev: 0, ino: 0, mode: 0o160_000, uid: 0, gid: 0, file_size: 0, id, flags: 0, flags_extended: 0, path }
+/// So many files are looked at to find out which was renamed; with more, they show as removed and added.
+const MOST_RENAMES: usize = 200;
+
+fn tree_of<'r>(tree: &'r WorkTree, id: &str) -> std::result::Result<Tree<'r>, git2::Error> {
+    let object: Object<'r> = tree.repository.find_object(Oid::from_str(id)?, None)?;
+    object.peel(ObjectType::Tree)?.into_tree().map_err(|_| git2::Error::new(ErrorCode::InvalidSpec, git2::ErrorClass::Tree, "it is no tree"))
 }
 
-/// Which side of a conflict an entry is; 0: there is none.
-fn stage(entry: &IndexEntry) -> u16 {
-    (entry.flags >> 12) & 3
-}
-
-fn written_at(metadata: &std::fs::Metadata) -> (i64, i64) {
-    use std::os::unix::fs::MetadataExt as _;
-    (metadata.mtime(), metadata.mtime_nsec())
-}
-
-fn is_older(stamp: IndexTime, written: (i64, i64)) -> bool {
-    // An index counts seconds in 32 bits. Where nanoseconds are not kept, the whole second is uncertain.
-    (i64::from(stamp.seconds()), if stamp.nanoseconds() == 0 { i64::MAX } else { i64::from(stamp.nanoseconds()) }) < written
+/// Paths as messages name them: five at most.
+pub(crate) fn named(paths: &BTreeSet<PathBuf>) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
+    let more = if paths.len() > shown.len() { format!(" and {} more", paths.len() - shown.len()) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }

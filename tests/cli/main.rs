@@ -9,6 +9,7 @@
 mod arm;
 mod board;
 mod leftovers;
+mod restore;
 mod scene;
 mod team;
 mod thread;

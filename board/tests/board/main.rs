@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)] // Other programs write to the board too, and not through its door.
 
 mod chance;
+mod checkpoints;
 mod crash;
 mod freshness;
 mod hand;
@@ -15,6 +16,9 @@ mod power;
 mod protocol;
 mod race;
 mod reopen;
+mod repository;
 mod scratch;
+mod tree;
 mod trouble;
 mod worker;
+mod worktree;

@@ -133,7 +133,7 @@ fn a_disk_that_is_full() {
 // ---- what must not be written or read -----------------------------------------------------------------------------
 
 /// Runs a worker to which permissions mean something: another user where this one is root.
-fn run_unprivileged(job: &str, project: &Path, arguments: &serde_json::Value) {
+pub(crate) fn run_unprivileged(job: &str, project: &Path, arguments: &serde_json::Value) {
     let told = worker::command(job, project, arguments);
     let mut command = match is_root() {
         true => {

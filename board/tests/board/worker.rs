@@ -101,6 +101,9 @@ fn worker_entry() {
         "reopen" => crate::reopen::reopen_and_die(&told),
         "look" => crate::trouble::only_look(&told),
         "pass-over" => crate::trouble::pass_over(&told),
+        "restore" => crate::checkpoints::restore_and_die(&told),
+        "lane" => crate::worktree::merge_and_die(&told),
+        "tree" => crate::tree::take_without_permission(&told),
         other => panic!("no worker knows the job {other:?}"),
     }
 }
