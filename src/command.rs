@@ -56,6 +56,7 @@ mod work;
 use std::time::Duration;
 
 use board::Error;
+use board::run::Run;
 use clap::{Args as _, FromArgMatches as _};
 
 use crate::cli;
@@ -155,15 +156,28 @@ verbs! {
     "schema" = schema::Schema,
 }
 
-/// `crew` alone: how the board stands, or where there is none, what can be done.
+/// `crew` alone: begins a run again that was at work when its daemon died, and says how everything stands; where there
+/// is no board, what can be done.
 pub(crate) fn summary(context: &Context) -> Result<Exit, Failure> {
-    let board = match context.seen_board() {
+    let mut board = match context.seen_board() {
         Err(Failure::Board(Error::NoBoard(_))) if !context.json => {
             context.print(cli::definition().render_help())?;
             return Ok(Exit::DONE);
         }
         board => board?,
     };
+    let run = Run::existing(board.place())?;
+    if let Some(run) = run.as_ref().filter(|run| run.state.read().is_ok_and(|state| state.state.is_active())) {
+        crate::arming::check(&mut board)?;
+        if crate::run::starting::again(&board, run)?.is_some() {
+            context.say("the run goes on where it was");
+        }
+    }
+    let is_run = board.place().crew().is_dir() || run.is_some_and(|run| run.state.read().is_ok_and(|state| state.starts > 0));
+    if is_run {
+        status::print(context, &board)?;
+        return Ok(Exit::DONE);
+    }
     let counts = Counts::of(&board);
     match context.json {
         true => context.print(counts.json())?,

@@ -1,8 +1,5 @@
 //! `.crew/config.toml`, as far as commands need it.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use board::Board;
 use board::place::Place;
 use board::task::Command;
@@ -22,22 +19,12 @@ pub(crate) fn apply(board: &mut Board) -> Result<Waits, Failure> {
 
 /// What it says.
 pub(crate) fn read(place: &Place) -> Result<Config, Failure> {
-    let file = file(place);
-    match std::fs::read_to_string(&file) {
-        Ok(text) => config::parse(&text, &file).map_err(|e| refused(e.to_string())),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::default()),
-        Err(e) => Err(refused(format!("cannot read {}: {e}", file.display()))),
-    }
-}
-
-/// Where it is.
-pub(crate) fn file(place: &Place) -> PathBuf {
-    place.crew().join("config.toml")
+    config::read(place).map_err(|e| refused(e.to_string()))
 }
 
 /// Who judges a `done`: `auditor = "command"`, `["program", "argument"]`, or a table with `command`. `None`: nobody.
 pub(crate) fn auditor(place: &Place) -> Result<Option<Command>, Failure> {
-    let bad = |why: &str| refused(format!("{}: `auditor`: {why}", file(place).display()));
+    let bad = |why: &str| refused(format!("{}: `auditor`: {why}", config::path(place).display()));
     let Some(value) = read(place)?.auditor else { return Ok(None) };
     let command = value.as_table().map_or(Some(&value), |table| table.get("command")).ok_or_else(|| bad("it names no `command`"))?;
     command.clone().try_into().map(Some).map_err(|_| bad("a command is a line for the shell, or a list of words"))

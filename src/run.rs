@@ -7,6 +7,7 @@
 
 pub(crate) mod answering;
 pub(crate) mod archiving;
+pub(crate) mod at_rest;
 pub(crate) mod audit;
 pub(crate) mod crewing;
 pub(crate) mod daemon;

@@ -1,7 +1,7 @@
 //! What somebody on this machine has allowed once and for all, kept on the machine's side, where no repository writes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use board::disk::Dir;
 use board::place::Place;
@@ -41,17 +41,17 @@ impl Record {
                 record.add(project, &file);
                 let text = std::fs::read_to_string(&file).unwrap_or_default();
                 let command = profile::parse(&text, &file, Origin::Crew).ok().and_then(|profile| profile.command);
-                command.iter().flat_map(words).for_each(|word| record.add(project, &project.join(word)));
+                command.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
             }
         }
         let auditor = config::auditor(place).ok().flatten();
-        auditor.iter().flat_map(words).for_each(|word| record.add(project, &project.join(word)));
+        auditor.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
         let goal = Goal::read(place).ok().flatten();
         let checks: Vec<&Command> = goal.iter().flat_map(|goal| &goal.checks).collect();
         if !checks.is_empty() {
             // The goal's words may change: they are read, not run.
             record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
-            checks.iter().flat_map(|check| words(check)).for_each(|word| record.add(project, &project.join(word)));
+            checks.iter().flat_map(|check| programs(project, check)).for_each(|program| record.add(project, &program));
         }
         record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
         record
@@ -79,6 +79,31 @@ impl Record {
             self.files.insert(name, hash(&bytes));
         }
     }
+}
+
+/// Programs that run the file which is named next.
+const INTERPRETERS: [&str; 14] = [".", "bash", "bun", "dash", "deno", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby", "sh"];
+/// How the files of programs end that an interpreter runs.
+const SCRIPTS: [&str; 14] = ["bash", "cjs", "fish", "js", "ksh", "lua", "mjs", "php", "pl", "py", "rb", "sh", "ts", "zsh"];
+
+/// The files of a project that a command names and that may be executed. Others are what it works on, and change.
+fn programs(project: &Path, command: &Command) -> Vec<PathBuf> {
+    let words = words(command);
+    let interpreted = |at: usize| at > 0 && words[..at].iter().rev().find(|word| !word.starts_with('-')).is_some_and(|word| is_interpreter(word));
+    let files = words.iter().enumerate().map(|(at, word)| (project.join(word), interpreted(at)));
+    files.filter(|(file, interpreted)| file.is_file() && (*interpreted || is_program(file))).map(|(file, _)| file).collect()
+}
+
+fn is_interpreter(word: &str) -> bool {
+    let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word);
+    INTERPRETERS.contains(&name) || name == "source"
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let executable = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+    let script = file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| SCRIPTS.contains(&extension));
+    executable || script || std::fs::read(file).is_ok_and(|bytes| bytes.starts_with(b"#!"))
 }
 
 /// What may be paths in a command.

@@ -4,6 +4,7 @@ use board::checkpoints::{Checkpoints, Restored};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::run::at_rest;
 
 /// Go back to a checkpoint
 ///
@@ -20,7 +21,8 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
-        // Here it is to be refused while a turn is open: whoever works would find other files under its hands.
+        // Held, so that no turn is opened meanwhile: whoever works would find other files under its hands.
+        let _at_rest = at_rest::hold(&board)?;
         let restored = Checkpoints::of(board.place()).restore(self.number)?;
         match context.json {
             true => context.print(serde_json::json!(restored))?,

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use board::Board;
 use board::disk::Dir;
-use board::lock::{LockFile, Mode};
 use board::memory::Memory;
 use board::run::{AskKind, Run, State};
 
 use crate::exit::Failure;
-use crate::run::{PATIENCE, supervisor};
+use crate::run::{PATIENCE, at_rest};
 
 /// Where a run was put.
 #[derive(Debug)]
@@ -26,11 +25,7 @@ pub(crate) struct Archived {
 /// thread, which is moved, comes last but one.
 pub(crate) fn archive(board: &Board) -> Result<Archived, Failure> {
     let run = Run::of(board.place())?;
-    // Held, so that no run begins meanwhile.
-    let held = LockFile::open(run.dir(), supervisor::LOCK)?.try_lock(Mode::Exclusive)?;
-    if held.is_none() || super::starting::is_daemon_at_work(&run)? {
-        return Err(Failure::Refused { rule: "at-work", message: "the run is at work; `crew stop` ends it first".into() });
-    }
+    let _at_rest = at_rest::hold(board)?;
     let runs = Dir::make(&run.dir().join("runs"), 0o700)?;
     // One that has no state yet was cut short.
     let mut number = 1;

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
-use crate::rules::boundary::{self, Known, Request, Step, Work};
+use crate::rules::boundary::{self, Known, Request, Step};
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::Crew;
 use crate::run::effects::Effects;
@@ -413,6 +413,7 @@ impl Daemon {
         if request.is_some() {
             requests::withdraw(self.run.dir())?;
         }
+        self.close_untaken()?;
         self.crew.dismiss(&self.board, state == RunState::Stopped);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use board::Board;
+use board::checkpoints::Checkpoints;
 use board::lock::{LockFile, Mode};
 use board::run::{Run, RunState, State};
 
@@ -39,6 +40,8 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
         requests::withdraw(run.dir())?;
         return Ok(Started::Already(Box::new(run.state.read()?)));
     }
+    // A restore that a crash has cut short comes to its end before anybody works on the files.
+    Checkpoints::of(board.place()).finish_restore()?;
     requests::withdraw(run.dir())?;
     let last = run.thread.last_seq()?;
     let before = run.state.update(|state| {
@@ -60,6 +63,12 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
 /// Whether a supervisor or a daemon of this project lives.
 pub(crate) fn is_at_work(run: &Run) -> Result<bool, Failure> {
     Ok(is_held(run, supervisor::LOCK)? || is_daemon_at_work(run)?)
+}
+
+/// Begins a run again that was at work when its daemon died, for `crew` alone. `None`: it was not.
+pub(crate) fn again(board: &Board, run: &Run) -> Result<Option<Started>, Failure> {
+    let was_at_work = run.state.read()?.state.is_active() && !is_at_work(run)?;
+    was_at_work.then(|| begin(board, run, Why::Again)).transpose()
 }
 
 /// Whether a daemon of this project lives.

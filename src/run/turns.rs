@@ -136,6 +136,15 @@ impl Daemon {
         Ok(Turn::GoesOn)
     }
 
+    /// A turn that nobody has taken up is none, when the run ends.
+    pub(super) fn close_untaken(&self) -> Result<()> {
+        let thread = self.run.thread.lock(PATIENCE)?;
+        match thread.open_turn()? {
+            Some(open) if open.begun.is_none() => thread.set_open_turn(None),
+            _ => Ok(()),
+        }
+    }
+
     fn change_open(&self, turn: &str, change: impl FnOnce(&mut OpenTurn)) -> Result<()> {
         let thread = self.run.thread.lock(PATIENCE)?;
         if let Some(mut open) = thread.open_turn()?.filter(|open| open.turn == turn) {

@@ -33,7 +33,7 @@ pub(crate) fn state(state: &State, turn: Option<&OpenTurn>, next: Option<&str>, 
     let mut lines = vec![format!("run: {word}")];
     if let Some(reason) = &state.reason {
         let who = reason.who.as_deref().map(|who| format!("{}: ", escape::line(who))).unwrap_or_default();
-        lines.push(format!("  {who}{}", escape::line(&reason.text)));
+        lines.push(format!("  {who}{}", escape::block(&reason.text).replace('\n', "\n  ")));
     } else if !state.state.is_active() && state.state == RunState::Idle {
         lines.push("  `crew start` begins it".into());
     }

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use crate::aside::aside;
 use crate::config::Config;
 use crate::group_record;
+use crate::lane_move;
 use crate::leftovers;
 use crate::process::{self, Ended, Spawn, SpawnError};
 use crate::workplace::{Seat, Workplace};
@@ -123,6 +124,7 @@ impl<'a> Attempt<'a> {
             logs.replace(&name, &text, 0o600, false)?;
             env.push(("CREW_RESULTS".into(), logs.join(&name).into()));
         }
+        env.extend(lane_move::answers(workplace.place(), claimed, &logs)?);
         Ok(Attempt { workplace, seat, claimed, plan, log, log_path: logs.join(&name), env })
     }
 
@@ -134,6 +136,10 @@ impl<'a> Attempt<'a> {
         };
         let mut cancel = std::pin::pin!(cancel);
         let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await?;
+        if let Some(ending) = lane_move::of_turn(self.workplace.place(), self.claimed, self.plan.waits)? {
+            self.end_leftovers().await;
+            return Ok(Ending { log: Some(self.log_path.display().to_string()), ..ending });
+        }
         let (ended, checked) = match (&ended, &self.claimed.task.check) {
             (Ok(Ended::Exited(0)), Some(check)) => match self.step(check, None, &mut cancel).await {
                 Ok(ended) => (ended, true),

@@ -10,8 +10,12 @@ use board::task::{Outcome, Status};
 use board::task_id::TaskId;
 use board::transition::{By, Ending};
 use board::{Board, Result, clock};
+use jiff::Timestamp;
 
+use crate::attempt::Waits;
+use crate::config;
 use crate::group_record;
+use crate::lane_move;
 use crate::leftovers;
 use crate::reading;
 use crate::speaking;
@@ -60,8 +64,10 @@ pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
             Some(process) => format!("its holder died ({process})"),
             None => "its lease ran out".to_owned(),
         };
+        // A turn that had its post has ended by it, though its holder did not come to write that down.
+        let posted = lane_move_of(locked.board(), &task, &claim.turn, claim.at)?;
         let lost = Ending { log: log_of(locked.board(), &task, &claim.turn), ..Ending::because(Outcome::Lost, reason) };
-        match locked.end(&task, &By::Cleaner { turn: &claim.turn }, &lost) {
+        match locked.end(&task, &By::Cleaner { turn: &claim.turn }, &posted.unwrap_or(lost)) {
             Ok(status) => returned.push(Returned { task, by: claim.by, status, ended }),
             // Somebody else was faster, or a person is writing the file: the next look finds it, if it is still so.
             Err(e) if e.is_refusal() => {}
@@ -70,6 +76,13 @@ pub fn return_stale_claims(board: &mut Board) -> Result<Vec<Returned>> {
     }
     locked.unlock()?.settle()?;
     Ok(returned)
+}
+
+fn lane_move_of(board: &Board, id: &TaskId, turn: &str, since: Timestamp) -> Result<Option<Ending>> {
+    let Ok((_, task)) = board.read_task(id) else { return Ok(None) };
+    // A configuration that cannot be read now was read when the work began.
+    let waits = Waits::of(&config::read(board.place()).unwrap_or_default());
+    lane_move::of(board.place(), &task, turn, since, waits)
 }
 
 fn log_of(board: &Board, task: &TaskId, turn: &str) -> Option<String> {

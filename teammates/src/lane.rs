@@ -9,6 +9,7 @@ use board::{Error, Result};
 use tokio::sync::watch;
 
 use crate::attempt::{self, Plan};
+use crate::lane_move;
 use crate::taken;
 use crate::workplace::{Seat, Settling, Workplace};
 
@@ -69,5 +70,8 @@ pub async fn end(workplace: &Workplace, seat: &Seat, claimed: Claimed, ending: E
         Err(e) if !e.is_refusal() => return Err(e),
         other => other,
     };
+    if on_board.is_ok() {
+        lane_move::take_up_answered(&mut workplace.board(), &claimed.task.id, &ending)?;
+    }
     Ok(Worked { claimed, ending, on_board })
 }

@@ -1,11 +1,24 @@
 //! What a post brings about for the task that its turn holds.
 
-use board::clock;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use board::disk::Dir;
+use board::locked::Claimed;
+use board::place::Place;
 use board::post::{Kind, Post, USER};
-use board::task::{Outcome, Parked, Task};
+use board::run::Run;
+use board::task::{Attempt, Outcome, Parked, Task};
+use board::task_id::TaskId;
 use board::transition::Ending;
+use board::{Board, Result, clock};
+use jiff::Timestamp;
 
 use crate::attempt::Waits;
+use crate::config;
+
+/// How long the board's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How the turn ends because of its post; `None`: as its command and its check say (`work_done` and `done`).
 ///
@@ -34,8 +47,56 @@ pub fn ending(post: &Post, task: &Task, waits: Waits, max_talk_turns: u32, answe
     }
 }
 
+/// The same for the turn of an attempt, whose post is looked up; `None` too where it has none.
+pub(crate) fn of_turn(place: &Place, claimed: &Claimed, waits: Waits) -> Result<Option<Ending>> {
+    of(place, &claimed.task, &claimed.turn, claimed.at, waits)
+}
+
+/// The same for a turn that began, at the earliest, when `since` says.
+pub(crate) fn of(place: &Place, task: &Task, turn: &str, since: Timestamp, waits: Waits) -> Result<Option<Ending>> {
+    let Some(run) = Run::existing(place)? else { return Ok(None) };
+    let Some(post) = run.thread.of_turn(turn, since)? else { return Ok(None) };
+    let answered = run.asks.all()?.iter().any(|ask| ask.id == post.seq && ask.answer.is_some());
+    // A configuration that cannot be read now was read when the work began.
+    let most = config::read(place).unwrap_or_default().max_talk_turns.get();
+    Ok(ending(&post, task, waits, most, answered))
+}
+
+/// The answers to what earlier turns on a task have asked, as a file for its next turn: `$CREW_OPENING`.
+pub(crate) fn answers(place: &Place, claimed: &Claimed, logs: &Dir) -> Result<Option<(OsString, OsString)>> {
+    let has_asked = |attempt: &Attempt| matches!(attempt.outcome, Outcome::Parked | Outcome::Handoff);
+    if !claimed.task.attempts.iter().any(has_asked) {
+        return Ok(None);
+    }
+    let Some(run) = Run::existing(place)? else { return Ok(None) };
+    let asks: Vec<_> = run.asks.all()?.into_iter().filter(|ask| ask.task.as_ref() == Some(&claimed.task.id) && ask.answer.is_some()).collect();
+    if asks.is_empty() {
+        return Ok(None);
+    }
+    let name = format!("{}.opening.json", claimed.turn);
+    logs.replace(&name, serde_json::json!({ "task": claimed.task.id, "answers": asks }).to_string().as_bytes(), 0o600, false)?;
+    Ok(Some(("CREW_OPENING".into(), logs.join(&name).into())))
+}
+
+/// An answer may come before there is anything parked that waits for it: then the task is taken up again.
+pub(crate) fn take_up_answered(board: &mut Board, id: &TaskId, ending: &Ending) -> Result<()> {
+    let Some(Parked::Ask { ask: Some(number) }) = &ending.parked else { return Ok(()) };
+    let answered = Run::existing(board.place())?.is_some_and(|run| run.asks.get(*number).is_ok_and(|ask| ask.answer.is_some()));
+    if answered {
+        let mut locked = board.lock(PATIENCE)?;
+        locked.see()?;
+        match locked.unpark(id, true) {
+            // Whoever answered has done it.
+            Err(e) if e.is_refusal() => {}
+            unparked => unparked?,
+        }
+        locked.unlock()?.settle()?;
+    }
+    Ok(())
+}
+
 /// Whether an attempt ended with a plain `say`: the task went back to its author.
-fn is_talk(attempt: &board::task::Attempt, author: &str) -> bool {
+fn is_talk(attempt: &Attempt, author: &str) -> bool {
     attempt.outcome == Outcome::Handoff && attempt.to.as_deref() == Some(author) && attempt.by == author
 }
 

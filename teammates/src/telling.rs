@@ -82,7 +82,7 @@ mod tests {
     fn claimed(id: &str, attempt: usize) -> Claimed {
         let document = Document::parse(br#"{"subject":"x"}"#).unwrap();
         let task = Task::read(&TaskId::new(id).unwrap(), &document).unwrap();
-        Claimed { task, turn: format!("{id}-{attempt}"), attempt }
+        Claimed { task, turn: format!("{id}-{attempt}"), attempt, at: board::clock::now() }
     }
 
     #[test]

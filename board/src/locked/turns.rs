@@ -39,6 +39,8 @@ pub struct Claimed {
     pub turn: String,
     /// The number of this attempt, from 1.
     pub attempt: usize,
+    /// Since when.
+    pub at: Timestamp,
 }
 
 impl LockedBoard<'_> {
@@ -111,7 +113,7 @@ impl LockedBoard<'_> {
         };
         self.board.index.put_claim(id, stamp, &turn, &claim.by);
         self.tell(id, Op::Claim, Some(&turn), Some(&claim.by), Some(stamp));
-        Ok(Claimed { attempt: found.task.next_attempt(), task: found.task, turn })
+        Ok(Claimed { attempt: found.task.next_attempt(), task: found.task, turn, at: now })
     }
 
     /// The stamp of a task's file, where it says that this turn holds it.

@@ -1,0 +1,31 @@
+//! A run that is kept from being at work, for as long as something is done to what it works on.
+
+use board::Board;
+use board::lock::{Held, LockFile, Mode};
+use board::run::Run;
+
+use crate::exit::Failure;
+use crate::run::{daemon, supervisor};
+
+/// The locks that a supervisor and a daemon need.
+#[derive(Debug)]
+pub(crate) struct AtRest {
+    _supervisor: Held,
+    _daemon: Held,
+}
+
+/// Keeps a run at rest. Refused while it is at work, and while a turn is open whose teammate still lives.
+pub(crate) fn hold(board: &Board) -> Result<AtRest, Failure> {
+    let run = Run::of(board.place())?;
+    let refused = |message: String| Failure::Refused { rule: "at-work", message };
+    let take = |name: &str| -> Result<Held, Failure> {
+        let held = LockFile::open(run.dir(), name)?.try_lock(Mode::Exclusive)?;
+        held.ok_or_else(|| refused("the run is at work; `crew stop` (or `crew pause`) ends it first".into()))
+    };
+    let at_rest = AtRest { _supervisor: take(supervisor::LOCK)?, _daemon: take(daemon::LOCK)? };
+    let open = run.open_turn()?.and_then(|turn| turn.begun.filter(|_| turn.ended.is_none()).map(|begun| (turn.of, begun)));
+    if let Some((who, begun)) = open.filter(|(_, begun)| begun.process.liveness() != board::alive::Liveness::Dead) {
+        return Err(refused(format!("the turn of {who} is under way ({}); `crew shutdown {who}` ends it", begun.process)));
+    }
+    Ok(at_rest)
+}
