@@ -48,6 +48,7 @@ pub mod leftovers;
 pub mod lifecycle;
 pub mod messages;
 pub mod nearest;
+pub mod opening;
 mod proc_fs;
 pub mod process;
 pub mod profile;
