@@ -81,7 +81,6 @@ impl Post {
         }
         match (self.kind, self.handoff.as_deref()) {
             (Kind::Handoff, Some(USER)) => usage("a question to the user is `--kind say --handoff user`"),
-            (Kind::Handoff, None) if self.task.is_none() => usage("a handoff in the thread names somebody: --handoff NAME"),
             _ => Ok(()),
         }
     }

@@ -41,7 +41,10 @@ impl Auditing {
 
     /// What came of it; `None`: it goes on. An audit that fails has not accepted.
     pub(super) fn verdict(&mut self) -> Option<Verdict> {
-        let failed = |why: String| Verdict { accept: false, gap: format!("the audit has failed: {why}; its log is {}", self.dir.join(&format!("{}.log", self.id)).display()) };
+        let failed = |why: String| Verdict {
+            accept: false,
+            gap: format!("the audit has failed: {why}; its log is {}", self.dir.join(&format!("{}.log", self.id)).display()),
+        };
         match self.process.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(match self.dir.read(&verdict_file(&self.id)) {

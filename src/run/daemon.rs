@@ -308,7 +308,8 @@ impl Daemon {
 
     /// A task completed by its command is work too, though nobody posts it.
     fn count_lane_work(&mut self) -> Result<()> {
-        let completed = self.board.index().entries().filter_map(|(_, entry)| entry.facts()).filter(|facts| facts.status == board::facts::Phase::Completed).count() as u64;
+        let completed =
+            self.board.index().entries().filter_map(|(_, entry)| entry.facts()).filter(|facts| facts.status == board::facts::Phase::Completed).count() as u64;
         let last = self.window.last();
         match self.state.completed_tasks {
             Some(before) if before == completed => Ok(()),

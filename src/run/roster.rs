@@ -47,7 +47,8 @@ impl Profiles {
 /// Who of them can take a turn in the thread, and whether it is free to.
 pub(crate) fn seats(board: &Board, profiles: &[&Profile]) -> Result<Vec<Seat>, Failure> {
     let teammates = board.teammates()?;
-    let is_busy = |name: &Name| teammates.iter().any(|seen| seen.name == *name && seen.living && seen.record.as_ref().is_some_and(|record| !record.holds.is_empty()));
+    let is_busy =
+        |name: &Name| teammates.iter().any(|seen| seen.name == *name && seen.living && seen.record.as_ref().is_some_and(|record| !record.holds.is_empty()));
     let speakers = profiles.iter().filter(|profile| profile.can_speak());
     Ok(speakers.map(|profile| Seat { name: profile.name.to_string(), free: !is_busy(&profile.name), writes: profile.writes }).collect())
 }

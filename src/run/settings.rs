@@ -32,7 +32,8 @@ impl Settings {
     pub(crate) fn read(board: &mut Board) -> Result<Settings, Failure> {
         let config = config::read(board.place())?;
         board.set_max_lost(usize::try_from(config.max_lost.get()).unwrap_or(usize::MAX));
-        let patterns = Patterns::compile(&config.gate_auto_deny, &config.gate_auto_approve).map_err(|bad| config::refused(format!("{}: {bad}", teammates::config::path(board.place()).display())))?;
+        let patterns = Patterns::compile(&config.gate_auto_deny, &config.gate_auto_approve)
+            .map_err(|bad| config::refused(format!("{}: {bad}", teammates::config::path(board.place()).display())))?;
         let auditor = config::auditor(board.place())?;
         Ok(Settings { limits: limits(&config), patterns, gate_mode: config.gate_mode, checkpoints: config.checkpoints, auditor })
     }

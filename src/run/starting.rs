@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use board::Board;
 use board::checkpoints::Checkpoints;
 use board::lock::{LockFile, Mode};
+use board::memory::Memory;
 use board::run::{Run, RunState, State};
 
 use crate::exit::{Failure, start};
@@ -42,6 +43,9 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     }
     // A restore that a crash has cut short comes to its end before anybody works on the files.
     Checkpoints::of(board.place()).finish_restore()?;
+    if board.place().crew().is_dir() {
+        Memory::of(board.place()).make()?;
+    }
     requests::withdraw(run.dir())?;
     let last = run.thread.last_seq()?;
     let before = run.state.update(|state| {

@@ -16,9 +16,8 @@ use board::{Result, clock};
 use tokio::time::Instant;
 
 use crate::attempt;
-use crate::gathering;
+use crate::gathering::{self, Gathered};
 use crate::lane::{self, Told};
-use crate::opening::Opening;
 use crate::process::{self, Ended as Exited, Spawn};
 use crate::profile::Profile;
 use crate::workplace::{Seat, Workplace};
@@ -84,24 +83,24 @@ pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile
 }
 
 /// Names this process as the one that performs the turn, and gathers what it is shown.
-fn begin(workplace: &Workplace, seat: &Seat, run: &Run, profile: &Profile) -> Result<Option<(OpenTurn, Opening)>> {
+fn begin(workplace: &Workplace, seat: &Seat, run: &Run, profile: &Profile) -> Result<Option<(OpenTurn, Gathered)>> {
     let thread = run.thread.lock(PATIENCE)?;
     let Some(mut turn) = thread.open_turn()?.filter(|turn| turn.of == seat.name().as_str() && turn.begun.is_none() && turn.stop.is_none()) else {
         return Ok(None);
     };
-    let (opening, shown) = gathering::gather(workplace.place(), run, profile, &turn)?;
-    turn.begun = Some(Begun { process: Process::current().clone(), at: clock::now(), seen: shown.seen, answers: shown.answers });
+    let opening = gathering::gather(workplace.place(), run, profile, &turn)?;
+    turn.begun = Some(Begun { process: Process::current().clone(), at: clock::now(), seen: opening.seen, answers: opening.answers.clone() });
     thread.set_open_turn(Some(&turn))?;
     Ok(Some((turn, opening)))
 }
 
 /// The opening as a file of JSON, and as text to be read.
-fn write(logs: &Dir, turn: &OpenTurn, opening: &Opening) -> Result<(PathBuf, Option<std::fs::File>)> {
+fn write(logs: &Dir, turn: &OpenTurn, opening: &Gathered) -> Result<(PathBuf, Option<std::fs::File>)> {
     let name = format!("{}.opening.json", turn.turn);
-    logs.replace(&name, opening.json().to_string().as_bytes(), 0o600, false)?;
+    logs.replace(&name, opening.json.to_string().as_bytes(), 0o600, false)?;
     let text = || {
         let mut file = tempfile::tempfile()?;
-        file.write_all(opening.text().as_bytes())?;
+        file.write_all(opening.text.as_bytes())?;
         file.rewind()?;
         std::io::Result::Ok(file)
     };

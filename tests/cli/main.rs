@@ -8,6 +8,7 @@
 
 mod arm;
 mod board;
+mod keeping;
 mod leftovers;
 mod restore;
 mod scene;

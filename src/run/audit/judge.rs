@@ -64,7 +64,8 @@ struct Auditing<'a> {
 
 impl Auditing<'_> {
     async fn verdict(&self) -> Result<Verdict, Failure> {
-        let unfinished: Vec<String> = self.tasks.iter().filter(|task| task.status != board::task::Status::Completed).map(|task| format!("{} ({})", task.id, task.status)).collect();
+        let unfinished: Vec<String> =
+            self.tasks.iter().filter(|task| task.status != board::task::Status::Completed).map(|task| format!("{} ({})", task.id, task.status)).collect();
         if !unfinished.is_empty() {
             return Ok(gap(format!("these tasks are not completed: {}; complete them, or cancel what is not to be done", unfinished.join(", "))));
         }
@@ -79,7 +80,9 @@ impl Auditing<'_> {
         }
         match &self.settings.auditor {
             Some(auditor) => self.ask(auditor, &checks).await,
-            None if checks.is_empty() => Ok(gap("there is nothing to judge by: no check in .crew/goal.md or in a task, and no `auditor` in .crew/config.toml".into())),
+            None if checks.is_empty() => {
+                Ok(gap("there is nothing to judge by: no check in .crew/goal.md or in a task, and no `auditor` in .crew/config.toml".into()))
+            }
             None => Ok(Verdict { accept: true, gap: String::new() }),
         }
     }
