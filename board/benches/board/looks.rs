@@ -16,7 +16,7 @@ pub(crate) fn events_on(ground: &Ground) -> Outcome<()> {
     let mut board = project.open()?;
     // A journal that is there, as after any claim.
     board.lock(crate::ground::PATIENCE)?.unlock()?.settle()?;
-    let watch = Watch::begin(&project.tasks(), None, || {})?;
+    let watch = Watch::begin(&project.tasks(), &[], || {})?;
     let mut times = Vec::new();
     for _ in 0..100 {
         let before = thread_time();

@@ -81,7 +81,7 @@ impl Watched {
         std::fs::create_dir_all(scratch.path().join("inbox")).unwrap();
         let inbox = scratch.path().join("inbox/ann.jsonl");
         let wake = move || wake.send(()).unwrap_or_default();
-        let watch = Watch::begin(&scratch.path().join(".tasks"), Some(&inbox), wake).unwrap();
+        let watch = Watch::begin(&scratch.path().join(".tasks"), std::slice::from_ref(&inbox), wake).unwrap();
         Watched { watch, wakings }
     }
 
@@ -93,7 +93,7 @@ impl Watched {
             let news = self.watch.take();
             all.tasks.extend(news.tasks);
             all.overflow |= news.overflow;
-            all.inbox |= news.inbox;
+            all.files |= news.files;
             if enough(&all) {
                 return;
             }
@@ -209,7 +209,7 @@ fn an_inbox_wakes_and_a_directory_that_is_gone_is_told_of() {
     let watched = Watched::begin(&scratch);
     std::fs::write(scratch.path().join("inbox/bob.jsonl"), "x").unwrap();
     std::fs::write(scratch.path().join("inbox/ann.jsonl"), "x").unwrap();
-    watched.until(|happened| happened.inbox);
+    watched.until(|happened| happened.files);
     std::fs::rename(scratch.path().join(".tasks"), scratch.path().join("elsewhere")).unwrap();
     watched.until(|happened| happened.overflow);
 }

@@ -3,7 +3,20 @@ use board::post::USER;
 use super::*;
 
 fn post(seq: u64, from: &str, text: &str) -> Post {
-    Post { seq, from: from.into(), kind: Kind::Say, text: text.into(), handoff: None, ts: None, turn: None, task: None, credited: None, re: None }
+    Post {
+        seq,
+        from: from.into(),
+        kind: Kind::Say,
+        text: text.into(),
+        handoff: None,
+        ts: None,
+        turn: None,
+        task: None,
+        credited: None,
+        re: None,
+        decision: None,
+        message: None,
+    }
 }
 
 fn opening<'a>(posts: &'a [Post]) -> Opening<'a> {
