@@ -54,3 +54,4 @@ mod taken;
 pub mod teammate;
 mod telling;
 pub mod workplace;
+pub mod worktree;

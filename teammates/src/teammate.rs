@@ -24,6 +24,7 @@ use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::workplace::{Seat, Workplace};
+use crate::worktree::Worktree;
 
 /// When a command over messages that could not start is tried again.
 const START_AGAIN: Duration = Duration::from_secs(30);
@@ -313,6 +314,7 @@ impl Teammate {
             task_on_stdin: self.profile.stdin == Stdin::Task,
             waits: self.waits,
             env: Vec::new(),
+            worktree: if claimed.task.worktree.unwrap_or(self.profile.worktree) { Worktree::OfAuthor } else { Worktree::Shared },
         }
     }
 }
