@@ -145,6 +145,7 @@ impl Checkpoints {
             Ok(commit)
         };
         let commit = make().map_err(&failed)?;
+        tree.sync()?;
         crash::point("checkpoint.ref");
         let head = tree.head().map_err(&failed)?.map(|head| head.id().to_string());
         let made = Checkpoint { number, at, commit: commit.to_string(), tree: plain.to_string(), why: why.to_owned(), seq, head };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Commit, ErrorCode, Index, IndexAddOption, IndexEntry, IndexTime, Oid, Repository, Tree};
 
+use crate::disk::Dir;
 use crate::error::{Error, Refusal, Result, Rule};
 use crate::place::Place;
 
@@ -68,6 +69,12 @@ impl WorkTree {
     pub(crate) fn failed(&self, action: &'static str) -> impl Fn(git2::Error) -> Error + use<> {
         let root = self.root.clone();
         move |e| failed(action, &root, &e)
+    }
+
+    /// Puts the repository's objects and references on disk: by itself git's library leaves that to the system, and a
+    /// power cut could cost what something else already counts on.
+    pub(crate) fn sync(&self) -> Result<()> {
+        Dir::open(self.repository.commondir())?.sync_filesystem()
     }
 
     /// Whether a path is left out of every tree.

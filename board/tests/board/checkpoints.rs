@@ -1,8 +1,12 @@
 //! Checkpoints: made of every kind of tree, and gone back to exactly, whatever happened in between and whenever it is
 //! cut short.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use board::checkpoints::{Checkpoints, Kind, Restored};
 use board::crash::RESTORE_POINTS;
+use board::disk::trace::{self, Op};
 use board::{Error, Rule};
 use serde_json::{Value, json};
 
@@ -406,6 +410,20 @@ fn the_list_keeps_what_it_does_not_know() {
     assert_eq!(of(&repository).list().unwrap().iter().map(|one| one.why.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
     of(&repository).restore(1).unwrap();
     assert_eq!(repository.text("a"), "one\n");
+}
+
+#[test]
+fn a_commit_is_on_disk_before_the_list_names_it() {
+    let repository = Repository::with(&[("a", "one\n")]);
+    let done = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&done);
+    let observing = trace::observe(move |op| noted.borrow_mut().push(op.clone()));
+    make(&repository, "first");
+    drop(observing);
+    let done = done.borrow();
+    let listed = done.iter().position(|op| matches!(op, Op::Rename(_, to) if to.ends_with("checkpoints.json"))).unwrap();
+    assert!(done[..listed].contains(&Op::SyncAll), "{done:?}");
+    assert!(matches!(done[listed + 1], Op::SyncDir(_)), "{done:?}");
 }
 
 #[test]
