@@ -24,6 +24,7 @@ use crate::rules::boundary::{self, Known, Request, Step};
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::Crew;
 use crate::run::effects::Effects;
+use crate::run::recording::{self, Taken, Wanted};
 use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
@@ -49,6 +50,8 @@ pub(super) struct Daemon {
     pub(super) stopping: Option<Instant>,
     /// Whether it has not yet looked once.
     pub(super) is_new: bool,
+    /// A checkpoint that is to be made.
+    wanted: Option<Wanted>,
     events: Events,
     settings: Settings,
     profiles: Profiles,
@@ -111,6 +114,7 @@ impl Daemon {
             cut_short: BTreeSet::new(),
             stopping: None,
             is_new: true,
+            wanted: None,
             events,
             settings,
             profiles: Profiles::default(),
@@ -157,7 +161,8 @@ impl Daemon {
 
     /// What was there before the run is on record, also what a turn had written that died with the last daemon.
     fn baseline(&mut self) -> Result<()> {
-        self.checkpoint("baseline before run", None);
+        self.wanted = Some(Wanted { why: "baseline before run".into(), seq: None });
+        self.record_now();
         if self.state.baseline.is_none()
             && let Ok(Some(tree)) = board::tree::sha(self.board.place())
         {
@@ -192,6 +197,7 @@ impl Daemon {
         }
         let step = self.decide(request)?;
         let after = self.act(step, request)?;
+        self.record_now();
         self.applied()?;
         match after {
             After::Sleep(_) if !self.crew_up()? => Ok(After::End),
@@ -243,7 +249,7 @@ impl Daemon {
     fn on_work(&mut self, post: &Post) -> Result<()> {
         if post.is_work() {
             let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
-            self.checkpoint(&format!("{}: {line}", post.from), Some(post.seq));
+            self.wanted = Some(Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) });
         } else if post.credited == Some(false) {
             let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
             self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?;
@@ -446,10 +452,40 @@ impl Daemon {
         Ok(())
     }
 
-    /// Puts the tree on record, where there is a repository and checkpoints are wanted.
-    fn checkpoint(&mut self, why: &str, seq: Option<u64>) {
-        match crate::run::recording::checkpoint(&self.board, self.settings.checkpoints, why, seq) {
-            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": why })),
+    /// Puts the tree on record that a turn has begun with, if that is wanted.
+    pub(super) fn record(&mut self, taken: &Taken) {
+        if let Some(wanted) = self.wanted.take() {
+            self.recorded(&wanted, recording::keep(self.board.place(), self.settings.checkpoints, taken, &wanted));
+        }
+    }
+
+    /// The same of what is there now.
+    fn record_now(&mut self) {
+        if let Some(wanted) = self.wanted.take() {
+            self.recorded(&wanted, recording::make(self.board.place(), self.settings.checkpoints, &wanted));
+        }
+    }
+
+    /// The tree as the next turn begins with it.
+    pub(super) fn take_tree(&mut self) -> Taken {
+        match recording::take(self.board.place(), self.settings.checkpoints, &mut self.wanted) {
+            Ok((taken, made)) => {
+                if let Some(number) = made {
+                    self.tell("checkpoint", serde_json::json!({ "number": number }));
+                }
+                taken
+            }
+            // What git cannot say now credits nothing later; the turn is given all the same.
+            Err(e) => {
+                self.say(format!("no work of this turn can be credited: {e}"));
+                Taken::default()
+            }
+        }
+    }
+
+    fn recorded(&self, wanted: &Wanted, made: Result<Option<u64>>) {
+        match made {
+            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": wanted.why })),
             Ok(None) => {}
             // What cannot be put on record now is no reason to stop the work.
             Err(e) => self.say(format!("no checkpoint: {e}")),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use board::alive::Liveness;
 use board::post::{Kind, Post};
 use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run};
-use board::{Result, clock, tree, turn};
+use board::{Result, clock, turn};
 use teammates::attempt::TRY_LATER;
 
 use crate::exit::Failure;
@@ -37,11 +37,7 @@ enum End {
 impl Daemon {
     /// Gives a turn to a teammate.
     pub(super) fn open_turn(&mut self, who: &str, only_work: Option<OnlyWork>) -> Result<()> {
-        // What git cannot say now credits nothing later; the turn is given all the same.
-        let base = tree::state(self.board.place()).unwrap_or_else(|e| {
-            self.say(format!("no work of this turn can be credited: {e}"));
-            None
-        });
+        let taken = self.take_tree();
         let thread = self.run.thread.lock(PATIENCE)?;
         let turn = OpenTurn {
             turn: turn::fresh(),
@@ -49,7 +45,7 @@ impl Daemon {
             opened: clock::now(),
             after: self.window.last(),
             only_work,
-            base,
+            base: taken.state.clone(),
             shared: self.board.index().in_progress().next().is_some(),
             again: self.cut_short.remove(who),
             begun: None,
@@ -60,6 +56,7 @@ impl Daemon {
         thread.set_open_turn(Some(&turn))?;
         drop(thread);
         self.tell("turn", serde_json::json!({ "who": who, "turn": turn.turn }));
+        self.record(&taken);
         Ok(())
     }
 
