@@ -36,7 +36,7 @@ pub(crate) enum Why {
 
 /// Begins it, unless it goes on already.
 pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failure> {
-    if is_at_work(run)? {
+    if goes_on(run)? {
         // To start is to want that it goes on.
         requests::withdraw(run.dir())?;
         return Ok(Started::Already(Box::new(run.state.read()?)));
@@ -50,11 +50,7 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     let last = run.thread.last_seq()?;
     let before = run.state.update(|state| {
         if why == Why::Person {
-            let stuck = state.state == RunState::Paused;
-            state.resumed = if stuck { last } else { state.resumed };
-            state.silent = None;
-            state.state = RunState::Running;
-            state.reason = None;
+            let_go_on(state, last);
         }
         state.starts
     })?;
@@ -62,6 +58,28 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--supervisor".into()];
     let mut supervisor = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
     wait_until_begun(run, before, &mut supervisor)
+}
+
+/// A person wants a run to go on that had ended. `last`: the thread's last number.
+pub(super) fn let_go_on(state: &mut State, last: u64) {
+    let stuck = state.state == RunState::Paused;
+    state.resumed = if stuck { last } else { state.resumed };
+    state.silent = None;
+    state.state = RunState::Running;
+    state.reason = None;
+}
+
+/// Whether a run is at work and sees what a person has just said. One that has ended, and whose processes are about to
+/// be gone, does not: that is waited for.
+pub(crate) fn goes_on(run: &Run) -> Result<bool, Failure> {
+    let deadline = Instant::now() + BEGIN;
+    while is_at_work(run)? {
+        if run.state.read()?.state.is_active() || Instant::now() > deadline {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    Ok(false)
 }
 
 /// Whether a supervisor or a daemon of this project lives.
