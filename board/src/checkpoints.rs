@@ -145,6 +145,7 @@ impl Checkpoints {
             Ok(commit)
         };
         let commit = make().map_err(&failed)?;
+        tree.sync()?;
         crash::point("checkpoint.ref");
         let head = tree.head().map_err(&failed)?.map(|head| head.id().to_string());
         let made = Checkpoint { number, at, commit: commit.to_string(), tree: plain.to_string(), why: why.to_owned(), seq, head };
@@ -192,8 +193,11 @@ fn exact_of(tree: &WorkTree, checkpoint: &Checkpoint) -> std::result::Result<Opt
         Err(e) if e.code() != ErrorCode::NotFound => return Err(e),
         Err(_) => {}
     }
-    let plain = Oid::from_str(&checkpoint.tree)?;
-    Ok(tree.repository.find_tree(plain).ok().map(|_| plain))
+    match tree.repository.find_commit(Oid::from_str(&checkpoint.commit)?) {
+        Ok(commit) => tree.without_left_out(&commit.tree()?).map(Some),
+        Err(e) if e.code() == ErrorCode::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 fn is_committed(tree: &WorkTree, plain: Oid) -> std::result::Result<bool, git2::Error> {

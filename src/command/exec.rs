@@ -12,6 +12,7 @@ use board::task_id::TaskId;
 use teammates::attempt::{Plan, Waits};
 use teammates::lane;
 use teammates::workplace::Workplace;
+use teammates::worktree::Worktree;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -69,7 +70,9 @@ impl Exec {
             context.say(format!("there is nothing that {} could claim; `crew ls` says why", self.name));
             return Ok(Exit::NOTHING_TO_DO);
         };
-        let plan = Plan { command: Command::Exec(self.command), timeout: claimed.task.timeout.or(self.timeout), task_on_stdin: false, waits, env: Vec::new() };
+        let worktree = if claimed.task.worktree == Some(true) { Worktree::OfAuthor } else { Worktree::Shared };
+        let timeout = claimed.task.timeout.or(self.timeout);
+        let plan = Plan { command: Command::Exec(self.command), timeout, task_on_stdin: false, waits, env: Vec::new(), worktree };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);
         let printing = tokio::task::spawn_local(async move { print_while_written(&log, over).await });

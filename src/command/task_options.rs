@@ -56,7 +56,7 @@ pub(super) struct TaskOptions {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub(super) keep: Option<bool>,
 
-    /// It asks for a git worktree of its own; noted in the task, and not acted on by this version
+    /// It has a git worktree of its own to work in, which is merged when it is done
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub(super) worktree: Option<bool>,
 }

@@ -21,6 +21,7 @@ use crate::lane_move;
 use crate::leftovers;
 use crate::process::{self, Ended, Spawn, SpawnError};
 use crate::workplace::{Seat, Workplace};
+use crate::worktree::Worktree;
 
 /// Exit code of a command that asks to be tried again later (`EX_TEMPFAIL` of sysexits.h).
 pub const TRY_LATER: i32 = 75;
@@ -45,6 +46,8 @@ pub struct Plan {
     pub waits: Waits,
     /// Variables for it besides those that every attempt has.
     pub env: Vec<(OsString, OsString)>,
+    /// Whether it has a git worktree of its own.
+    pub worktree: Worktree,
 }
 
 /// The clock of tasks that wait for something outside: doubling intervals up to a cap.
@@ -81,13 +84,13 @@ impl Waits {
     }
 }
 
-/// Runs an attempt to its end, or until `cancel` is ready (then its reason). Whatever becomes of the command comes
-/// out as an ending.
+/// Runs an attempt to its end, in the directory `cwd`, or until `cancel` is ready (then its reason). Whatever becomes of
+/// the command comes out as an ending.
 ///
 /// An error says that no command can be run here now (no room for its log, no more processes): that is no failure of
 /// the task.
-pub async fn run(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, cancel: impl Future<Output = String>) -> Result<Ending> {
-    Attempt::open(workplace, seat, claimed, plan)?.run(cancel).await
+pub async fn run(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, cwd: &Path, cancel: impl Future<Output = String>) -> Result<Ending> {
+    Attempt::open(workplace, seat, claimed, plan, cwd)?.run(cancel).await
 }
 
 struct Attempt<'a> {
@@ -95,6 +98,7 @@ struct Attempt<'a> {
     seat: &'a Seat,
     claimed: &'a Claimed,
     plan: &'a Plan,
+    cwd: &'a Path,
     log: File,
     log_path: PathBuf,
     env: Vec<(OsString, OsString)>,
@@ -104,7 +108,7 @@ struct Attempt<'a> {
 type Step = std::result::Result<Ended, String>;
 
 impl<'a> Attempt<'a> {
-    fn open(workplace: &'a Workplace, seat: &'a Seat, claimed: &'a Claimed, plan: &'a Plan) -> Result<Self> {
+    fn open(workplace: &'a Workplace, seat: &'a Seat, claimed: &'a Claimed, plan: &'a Plan, cwd: &'a Path) -> Result<Self> {
         let (task, turn) = (&claimed.task, &claimed.turn);
         let logs = workplace.place().attempt_logs(&task.id)?;
         let name = format!("{turn}.log");
@@ -125,7 +129,7 @@ impl<'a> Attempt<'a> {
             env.push(("CREW_RESULTS".into(), logs.join(&name).into()));
         }
         env.extend(lane_move::answers(workplace.place(), claimed, &logs)?);
-        Ok(Attempt { workplace, seat, claimed, plan, log, log_path: logs.join(&name), env })
+        Ok(Attempt { workplace, seat, claimed, plan, cwd, log, log_path: logs.join(&name), env })
     }
 
     async fn run(self, cancel: impl Future<Output = String>) -> Result<Ending> {
@@ -163,7 +167,7 @@ impl<'a> Attempt<'a> {
         let spawn = Spawn {
             turn: &self.claimed.turn,
             argv: command.argv().into_iter().map(OsString::from).collect(),
-            cwd: self.workplace.place().project().to_path_buf(),
+            cwd: self.cwd.to_path_buf(),
             env: self.env.clone(),
             stdin,
             output: &self.log,

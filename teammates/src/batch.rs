@@ -20,6 +20,7 @@ use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
 use crate::telling::{Settled, Telling};
 use crate::workplace::{Seat, Workplace};
+use crate::worktree::Worktree;
 
 /// How often the board is looked at while commands run, besides on events and ends.
 const POLL: Duration = Duration::from_secs(5);
@@ -204,7 +205,10 @@ impl<'a> Run<'a> {
             };
             let Some(command) = claimed.task.run.clone() else { continue };
             self.telling.began(&claimed, show);
-            let plan = Plan { command, timeout: claimed.task.timeout.or(self.batch.timeout), task_on_stdin: false, waits: self.batch.waits, env: Vec::new() };
+            // A batch's worker does the same again, whatever is said to it.
+            let worktree = if claimed.task.worktree == Some(true) { Worktree::OfNobody } else { Worktree::Shared };
+            let timeout = claimed.task.timeout.or(self.batch.timeout);
+            let plan = Plan { command, timeout, task_on_stdin: false, waits: self.batch.waits, env: Vec::new(), worktree };
             let (workplace, told) = (self.workplace.clone(), self.told.clone());
             self.lanes.spawn_local(async move {
                 let ending = lane::attempt(&workplace, &seat, &claimed, &plan, told).await;

@@ -12,6 +12,7 @@ use crate::attempt::{self, Plan};
 use crate::lane_move;
 use crate::taken;
 use crate::workplace::{Seat, Settling, Workplace};
+use crate::worktree;
 
 /// Whether lanes are to end now, and why. The sender is whoever may tell them.
 pub type Told = watch::Receiver<Option<String>>;
@@ -43,7 +44,7 @@ pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan:
 }
 
 /// The attempt alone. Its command is ended when lanes are told to end, and when its turn no longer holds the task:
-/// cancelled, released by force, another's. An error: no command can be run now, and the task was given back.
+/// cancelled, released by force, another's. Work in a worktree of its own is merged when it is done. An error: no command can be run now, and the task was given back.
 pub async fn attempt(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, told: Told) -> Result<Ending> {
     let cut_short = async {
         tokio::select! {
@@ -51,8 +52,12 @@ pub async fn attempt(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan
             why = taken::away(workplace, claimed) => why,
         }
     };
-    match attempt::run(workplace, seat, claimed, plan, cut_short).await {
-        Ok(ending) => Ok(ending),
+    let cwd = match worktree::take(workplace, claimed, plan.worktree).await {
+        Ok(cwd) => cwd,
+        Err(ending) => return Ok(ending),
+    };
+    match attempt::run(workplace, seat, claimed, plan, &cwd, cut_short).await {
+        Ok(ending) => Ok(worktree::merge(workplace, seat, claimed, plan.worktree, &cwd, ending).await),
         Err(e) => {
             let released = Ending::because(Outcome::Released, format!("the attempt could not begin: {e}"));
             if let Ok(settling) = workplace.end(seat, claimed, released).await {

@@ -61,3 +61,4 @@ pub mod teammate;
 mod telling;
 pub mod trial;
 pub mod workplace;
+pub mod worktree;

@@ -47,6 +47,11 @@ pub(crate) async fn away(workplace: &Workplace, claimed: &Claimed) -> String {
     }
 }
 
+/// Whether a turn holds its task no longer, by the task's file as it is now.
+pub(crate) fn is_away(workplace: &Workplace, claimed: &Claimed) -> bool {
+    look(workplace, claimed, true).is_some()
+}
+
 /// What the board has seen spares the reading, but for changes by other programs, of which it may not know yet.
 fn look(workplace: &Workplace, claimed: &Claimed, by_the_clock: bool) -> Option<String> {
     let board = workplace.board();

@@ -27,6 +27,7 @@ use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::speaking;
 use crate::workplace::{Seat, Workplace};
+use crate::worktree::Worktree;
 
 /// When a command over messages that could not start is tried again.
 const START_AGAIN: Duration = Duration::from_secs(30);
@@ -345,6 +346,7 @@ impl Teammate {
             task_on_stdin: self.profile.stdin == Stdin::Task,
             waits: self.waits,
             env: Vec::new(),
+            worktree: if claimed.task.worktree.unwrap_or(self.profile.worktree) { Worktree::OfAuthor } else { Worktree::Shared },
         }
     }
 }

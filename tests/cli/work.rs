@@ -5,6 +5,7 @@ mod ended;
 mod exec;
 mod shown;
 mod taken;
+mod worktrees;
 
 use std::os::unix::process::ExitStatusExt as _;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Commit, ErrorCode, Index, IndexAddOption, IndexEntry, IndexTime, Oid, Repository, Tree};
 
+use crate::disk::Dir;
 use crate::error::{Error, Refusal, Result, Rule};
 use crate::place::Place;
 
@@ -16,6 +17,11 @@ const LEFT_OUT: [&str; 2] = [".tasks", ".crew"];
 const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
 const LINK: u32 = 0o120_000;
+
+/// `flags` of an entry whose file is not to be looked at.
+const SAID_UNCHANGED: u16 = 1 << 15;
+/// `flags_extended` of an entry whose file is left out of a sparse checkout.
+const NOT_HERE: u16 = 1 << 14;
 
 type Git<T> = std::result::Result<T, git2::Error>;
 
@@ -63,6 +69,12 @@ impl WorkTree {
     pub(crate) fn failed(&self, action: &'static str) -> impl Fn(git2::Error) -> Error + use<> {
         let root = self.root.clone();
         move |e| failed(action, &root, &e)
+    }
+
+    /// Puts the repository's objects and references on disk: by itself git's library leaves that to the system, and a
+    /// power cut could cost what something else already counts on.
+    pub(crate) fn sync(&self) -> Result<()> {
+        Dir::open(self.repository.commondir())?.sync_filesystem()
     }
 
     /// Whether a path is left out of every tree.
@@ -126,6 +138,14 @@ impl WorkTree {
                 index.add(&link_to_commit(path, id))?;
             }
         }
+        // What git does not look for, or not at: sparse checkouts, files said to be unchanged.
+        let is_not_looked_at = |entry: &IndexEntry| {
+            entry.flags & SAID_UNCHANGED != 0 || (entry.flags_extended & NOT_HERE != 0 && self.root.join(path_of(entry)).symlink_metadata().is_err())
+        };
+        known
+            .iter()
+            .filter(|entry| stage(entry) == 0 && !self.is_left_out(path_of(entry)) && is_not_looked_at(entry))
+            .try_for_each(|entry| index.add(&entry))?;
         self.take_modes_from(&known, &mut index)?;
         Ok(index)
     }

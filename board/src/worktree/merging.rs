@@ -7,6 +7,7 @@ use git2::build::CheckoutBuilder;
 use git2::{CheckoutNotificationType, Commit, Delta, ErrorCode, Index, RepositoryState};
 
 use super::{Git, Merge, is_merged};
+use crate::disk::Dir;
 use crate::error::Result;
 use crate::tree::{WorkTree, author, commit_all, named, path_of};
 use crate::{clock, crash};
@@ -21,7 +22,13 @@ pub(super) fn merge(main: &WorkTree, tree: &WorkTree, branch: &str, message: &st
     let at = clock::now().as_second();
     commit_all(tree, message, at).map_err(tree.failed("commit in"))?;
     crash::point("merge.committed");
-    merged(main, tree, branch, message, at).map_err(main.failed("merge into"))
+    let merged = merged(main, tree, branch, message, at).map_err(main.failed("merge into"))?;
+    if matches!(merged, Merge::Merged { .. }) {
+        main.sync()?;
+        // The files may be on another filesystem.
+        Dir::open(&main.root)?.sync_filesystem()?;
+    }
+    Ok(merged)
 }
 
 fn merged(main: &WorkTree, tree: &WorkTree, branch: &str, message: &str, at: i64) -> Git<Merge> {

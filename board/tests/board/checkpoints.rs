@@ -1,8 +1,12 @@
 //! Checkpoints: made of every kind of tree, and gone back to exactly, whatever happened in between and whenever it is
 //! cut short.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use board::checkpoints::{Checkpoints, Kind, Restored};
 use board::crash::RESTORE_POINTS;
+use board::disk::trace::{self, Op};
 use board::{Error, Rule};
 use serde_json::{Value, json};
 
@@ -324,6 +328,8 @@ fn on_the_branch() {
     make(&repository, "no commit");
     of(&repository).make("after", None, Kind::Branch).unwrap();
     assert_eq!(repository.git(&["log", "-1", "--format=%s %an %ae", "main"]), "after ann ann@example.org");
+    // The commit has the board, the checkpoint has not; git keeps only the one.
+    repository.git(&["gc", "--quiet", "--prune=now"]);
     of(&repository).restore(made.number).unwrap();
     assert_eq!((repository.text("b"), repository.tree()), ("new\n".into(), made.tree));
     assert_eq!(repository.text(".tasks/task_1.json"), "{\"changed\":1}");
@@ -339,6 +345,37 @@ fn on_the_branch() {
     assert_eq!((repository.files(), repository.git_state()), then);
     make(&repository, "in the middle of a merge");
     assert_eq!((repository.files(), repository.git_state()), then);
+}
+
+#[test]
+fn in_a_sparse_checkout_nothing_that_is_not_here_is_lost() {
+    let repository = Repository::with(&[("a", "one\n"), ("sparse/c", "one\n")]);
+    repository.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/sparse/"]);
+    repository.put("a", "two\n");
+    let made = of(&repository).make("on the branch", None, Kind::Branch).unwrap().unwrap();
+    assert_eq!(repository.git(&["ls-tree", "-r", "--name-only", "main"]), "a\nsparse/c");
+    assert_eq!((repository.git(&["status", "--porcelain"]), repository.has("sparse/c")), (String::new(), false));
+    repository.put("a", "three\n");
+    of(&repository).restore(made.number).unwrap();
+    assert_eq!((repository.text("a"), repository.has("sparse/c")), ("two\n".into(), false));
+}
+
+#[test]
+fn what_a_filter_has_converted_comes_back_as_it_lay_there() {
+    // As with LFS: git has a pointer where a big file lies.
+    let repository = Repository::with(&[(".gitattributes", "*.bin filter=big\n"), ("a", "one\n")]);
+    for (key, program) in [("clean", "echo pointer"), ("smudge", "echo the big file")] {
+        repository.git(&["config", &format!("filter.big.{key}"), program]);
+    }
+    repository.put("x.bin", "the big file\n");
+    repository.commit("big");
+    assert_eq!(repository.git(&["show", "HEAD:x.bin"]), "pointer");
+    let first = make(&repository, "first");
+    repository.remove("x.bin");
+    repository.put("a", "two\n");
+    of(&repository).restore(first).unwrap();
+    assert_eq!((repository.text("x.bin"), repository.text("a")), ("the big file\n".into(), "one\n".into()));
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
@@ -373,6 +410,20 @@ fn the_list_keeps_what_it_does_not_know() {
     assert_eq!(of(&repository).list().unwrap().iter().map(|one| one.why.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
     of(&repository).restore(1).unwrap();
     assert_eq!(repository.text("a"), "one\n");
+}
+
+#[test]
+fn a_commit_is_on_disk_before_the_list_names_it() {
+    let repository = Repository::with(&[("a", "one\n")]);
+    let done = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&done);
+    let observing = trace::observe(move |op| noted.borrow_mut().push(op.clone()));
+    make(&repository, "first");
+    drop(observing);
+    let done = done.borrow();
+    let listed = done.iter().position(|op| matches!(op, Op::Rename(_, to) if to.ends_with("checkpoints.json"))).unwrap();
+    assert!(done[..listed].contains(&Op::SyncAll), "{done:?}");
+    assert!(matches!(done[listed + 1], Op::SyncDir(_)), "{done:?}");
 }
 
 #[test]

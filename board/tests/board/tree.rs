@@ -105,6 +105,26 @@ fn submodules_count_as_the_commit_that_they_stand_on() {
 }
 
 #[test]
+fn what_the_index_says_and_no_file_does() {
+    let other = Repository::with(&[("inner", "one\n")]);
+    let repository = Repository::with(&[("a", "one\n"), ("b", "one\n"), ("sparse/c", "one\n"), ("kept/d", "one\n")]);
+    repository.git(&["submodule", "--quiet", "add", other.path().to_str().unwrap(), "sub"]);
+    repository.commit("with a submodule");
+    let clean = repository.agrees("clean");
+    repository.git(&["submodule", "--quiet", "deinit", "--force", "sub"]);
+    assert_eq!(repository.agrees("a submodule that is not there"), clean);
+    repository.git(&["sparse-checkout", "set", "--no-cone", "/*", "!/sparse/"]);
+    assert!(!repository.has("sparse/c"));
+    assert_eq!(repository.agrees("a sparse checkout"), clean);
+    repository.put("new", "x\n");
+    repository.git(&["add", "--intent-to-add", "new"]);
+    assert_ne!(repository.agrees("a file that is meant to be added"), clean);
+    repository.git(&["update-index", "--assume-unchanged", "b"]);
+    repository.put("b", "changed in secret\n");
+    repository.agrees("a file that is said to be unchanged");
+}
+
+#[test]
 fn filters_that_are_not_installed() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
     let repository = Repository::with(&[(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n"), ("a.bin", pointer)]);

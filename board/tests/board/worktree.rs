@@ -204,6 +204,12 @@ fn removed_only_when_it_holds_nothing() {
     std::fs::remove_dir_all(&tree).unwrap();
     assert!(!remove(&repository, "13"));
     assert_eq!(std::fs::read_to_string(open(&repository, "13").join("b")).unwrap(), "work\n");
+    // One that was cut short while it was made has holes, which nobody is to take for work.
+    let ready = tree.with_file_name("13.ready");
+    std::fs::remove_file(&ready).unwrap();
+    std::fs::remove_file(tree.join("a")).unwrap();
+    assert!(!of(&repository).has(&id("13")).unwrap());
+    assert!(open(&repository, "13").join("a").exists() && ready.exists());
     // What is no working tree any more is not guessed at.
     std::fs::remove_file(tree.join(".git")).unwrap();
     let error = of(&repository).open(&id("13")).unwrap_err().to_string();
