@@ -10,12 +10,18 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+if [ -n "${1-}" ] && [ -e "$1/project" ]; then
+    echo "$1/project is there already" >&2
+    exit 2
+fi
 # shellcheck disable=SC2317  # called at the end
 end_run() {
-    if [ -d "$scratch/project/.tasks" ]; then
-        "$CREW" -C "$scratch/project" stop
-        "$CREW" -C "$scratch/project" shutdown --all
-    fi
+    [ -d "$scratch/project/.tasks" ] || return 0
+    for verb in stop 'shutdown --all'; do
+        # shellcheck disable=SC2086  # two words
+        "$CREW" -C "$scratch/project" $verb 2> "$scratch/ending" || cat "$scratch/ending" >&2
+    done
+    rm -f "$scratch/ending"
 }
 example=team
 at_exit=end_run
