@@ -125,3 +125,39 @@ fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<St
         std::thread::sleep(Duration::from_millis(3));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test that is surprised ends there.
+
+    use std::sync::mpsc;
+
+    use board::Durability;
+    use board::place::Surroundings;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_about_to_be_gone_does_not_go_on() {
+        let place = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings { crewboard_home: Some(place.path().join("home").into()), ..Surroundings::default() };
+        let board = Board::init(place.path(), Durability::Relaxed, &surroundings).unwrap();
+        let run = Run::of(board.place()).unwrap();
+        let lock = LockFile::open(run.dir(), supervisor::LOCK).unwrap();
+        let stands = |state| run.state.update(|kept| kept.state = state).unwrap();
+        assert!(!goes_on(&run).unwrap());
+        let held = lock.try_lock(Mode::Exclusive).unwrap().unwrap();
+        stands(RunState::Running);
+        assert!(goes_on(&run).unwrap());
+        stands(RunState::Gated);
+        std::thread::scope(|scope| {
+            let (asked, answer) = mpsc::channel();
+            let run = &run;
+            scope.spawn(move || asked.send(goes_on(run).unwrap()).unwrap());
+            let early = answer.recv_timeout(Duration::from_millis(200));
+            assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "its processes are still there");
+            drop(held);
+            assert!(!answer.recv().unwrap());
+        });
+    }
+}
