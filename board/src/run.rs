@@ -9,6 +9,7 @@ mod deciding;
 mod open_turn;
 mod state;
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,7 +49,8 @@ impl Run {
     pub fn existing(place: &Place) -> Result<Option<Run>> {
         match Dir::open(place.state()) {
             Ok(dir) => Ok(Some(Run::in_dir(Arc::new(dir)))),
-            Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(None),
+            // What is no directory keeps nothing either; whoever writes there is told.
+            Err(e) if matches!(e.io_kind(), Some(ErrorKind::NotFound | ErrorKind::NotADirectory)) => Ok(None),
             Err(e) => Err(e),
         }
     }

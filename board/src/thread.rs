@@ -12,6 +12,7 @@ use crate::clock;
 use crate::crash;
 use crate::disk::{self, Dir};
 use crate::error::{Error, Refusal, Result, Rule};
+use crate::events::Events;
 use crate::lines::Lines;
 use crate::lock::{Held, LockFile, Mode};
 use crate::post::{Kind, Post};
@@ -62,7 +63,7 @@ pub struct Draft {
 pub struct Appended {
     /// The post, as it stands in the thread.
     pub post: Post,
-    /// What a writer had left that died in the middle of its append; it is gone now, and belongs into the events.
+    /// What a writer had left that died in the middle of its append; it is gone now, and was told in the events.
     pub torn: Vec<u8>,
 }
 
@@ -197,6 +198,10 @@ impl LockedThread<'_> {
         let line = serde_json::to_vec(&post).map_err(|e| Error::io("append to", self.lines.path(), std::io::Error::from(e)))?;
         let torn = self.lines.append(&line)?;
         crash::point("post.appended");
+        if !torn.is_empty() {
+            // The post stands, whether that can be told or not.
+            let _ = Events::of_run(Arc::clone(&self.thread.dir)).torn(&self.thread.file, &torn);
+        }
         Ok(Appended { post, torn })
     }
 }

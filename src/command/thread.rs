@@ -8,11 +8,12 @@ use std::sync::Arc;
 use board::disk::Dir;
 use board::name::Name;
 use board::post::Post;
-use board::thread;
+use board::{run, thread};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::scheduler::{self, Seat, Situation};
+use crate::run::{next, roster};
 use crate::view::escape;
 
 /// Print what was said in the thread
@@ -60,21 +61,21 @@ impl Thread {
 
 impl Next {
     fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut posts = match &self.thread {
-            Some(file) => in_file(file)?,
-            None => of_run(context, 0)?,
+        let next = match &self.thread {
+            Some(file) => self.over(in_file(file)?, self.seats()),
+            None => {
+                let board = context.board()?;
+                let roster = if self.team.is_empty() { roster::of(&board)? } else { self.seats() };
+                if roster.is_empty() {
+                    let profiles = board.place().profiles();
+                    return Err(Failure::Usage(format!("nobody can take a turn: no file in {} has a `command`; name a team with --team", profiles.display())));
+                }
+                match run::Run::existing(board.place())? {
+                    Some(run) => next::among(&run, &roster)?,
+                    None => self.over(Vec::new(), roster),
+                }
+            }
         };
-        let roster = if self.team.is_empty() {
-            roster(context)?
-        } else {
-            self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect()
-        };
-        for (post, place) in posts.iter_mut().zip(1..) {
-            // A file may leave numbers out: then they count from 1.
-            post.seq = if post.seq == 0 { place } else { post.seq };
-        }
-        posts.retain(|post| post.task.is_none());
-        let next = scheduler::next(Situation { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster });
         if context.json {
             context.print(serde_json::json!(next))?;
         } else {
@@ -86,15 +87,24 @@ impl Next {
         }
         Ok(if next.next.is_some() { Exit::DONE } else { Exit::NOTHING_TO_DO })
     }
+
+    fn seats(&self) -> Vec<Seat> {
+        self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect()
+    }
+
+    fn over(&self, mut posts: Vec<Post>, roster: Vec<Seat>) -> scheduler::Next {
+        for (post, place) in posts.iter_mut().zip(1..) {
+            // A file may leave numbers out: then they count from 1.
+            post.seq = if post.seq == 0 { place } else { post.seq };
+        }
+        posts.retain(|post| post.task.is_none());
+        scheduler::next(Situation { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster })
+    }
 }
 
 /// The run's posts after one of that number. Reading makes nothing: a project for which nothing was ever kept has none.
 fn of_run(context: &Context, since: u64) -> Result<Vec<Post>, Failure> {
-    match Dir::open(context.board()?.place().state()) {
-        Ok(state) => Ok(thread::Thread::of_run(Arc::new(state)).since(since)?),
-        Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(Vec::new()),
-        Err(e) => Err(e.into()),
-    }
+    Ok(run::Run::existing(context.board()?.place())?.map(|run| run.thread.since(since)).transpose()?.unwrap_or_default())
 }
 
 fn in_file(file: &Path) -> Result<Vec<Post>, Failure> {
@@ -105,24 +115,6 @@ fn in_file(file: &Path) -> Result<Vec<Post>, Failure> {
     let name = file.file_name().and_then(OsStr::to_str).ok_or_else(|| unreadable(&"its name is no text"))?;
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok(thread::Thread::in_file(Arc::new(Dir::open(parent)?), name).all()?)
-}
-
-/// Everybody who has a profile.
-fn roster(context: &Context) -> Result<Vec<Seat>, Failure> {
-    let board = context.board()?;
-    let mut roster = Vec::new();
-    for entry in std::fs::read_dir(board.place().profiles()).into_iter().flatten().flatten() {
-        let file = entry.file_name();
-        if let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".md")).and_then(|name| Name::new(name).ok()) {
-            let busy = board.lives(&name)
-                && board.teammates()?.iter().any(|seen| seen.name == name && seen.record.as_ref().is_some_and(|record| !record.holds.is_empty()));
-            roster.push(Seat { name: name.to_string(), free: !busy, writes: true });
-        }
-    }
-    match roster.is_empty() {
-        true => Err(Failure::Usage(format!("there is no team: {} has no profile; name one with --team", board.place().profiles().display()))),
-        false => Ok(roster),
-    }
 }
 
 fn print(context: &Context, posts: &[Post]) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use board::disk::Dir;
 use board::post::AUDIT;
 use board::run::{Decision, Run};
-use board::thread::{Appended, Draft};
+use board::thread::Draft;
 use board::{Board, Result, turn};
 
 use crate::exit::{Failure, start};
@@ -69,16 +69,16 @@ fn verdict_file(id: &str) -> String {
     format!("{id}.verdict.json")
 }
 
-/// Says the verdict in the thread, unless there is one. `None`: there is.
-pub(super) fn post(run: &Run, done: u64, verdict: &Verdict) -> Result<Option<Appended>> {
+/// Says the verdict in the thread, unless there is one.
+pub(super) fn post(run: &Run, done: u64, verdict: &Verdict) -> Result<()> {
     let mut thread = run.thread.lock(PATIENCE)?;
     if thread.since(done)?.iter().any(|post| post.is_of_audit() && post.re == Some(done)) {
-        return Ok(None);
+        return Ok(());
     }
     let (decision, text) = match verdict.accept {
         true => (Decision::Approved, "accepted".to_owned()),
         false => (Decision::Denied, verdict.gap.clone()),
     };
     let text = text.chars().take(board::thread::LONGEST_TEXT / 4).collect();
-    thread.append(Draft { from: AUDIT.into(), text, re: Some(done), decision: Some(decision), ..Draft::default() }).map(Some)
+    thread.append(Draft { from: AUDIT.into(), text, re: Some(done), decision: Some(decision), ..Draft::default() }).map(drop)
 }

@@ -9,7 +9,7 @@ use board::events::Events;
 use board::lock::{LockFile, Mode};
 use board::post::Post;
 use board::run::{Reason, Run, RunState, State};
-use board::thread::{Appended, Draft};
+use board::thread::Draft;
 use board::watch::Watch;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
@@ -246,14 +246,15 @@ impl Daemon {
             self.checkpoint(&format!("{}: {line}", post.from), Some(post.seq));
         } else if post.credited == Some(false) {
             let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
-            self.noted(self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?)?;
+            self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?;
         }
         Ok(())
     }
 
-    /// Credited work in a lane is work, and ends a row of talk.
+    /// Work in a lane that was credited when it was posted ends a row of talk. What its check has yet to show counts when
+    /// the task is completed.
     fn on_task_post(&mut self, post: &Post) -> Result<()> {
-        match post.is_of_teammate() && post.is_work() {
+        match post.credited == Some(true) {
             true => self.change_state(|state| state.lane_work = state.lane_work.max(post.seq)),
             false => Ok(()),
         }
@@ -271,7 +272,11 @@ impl Daemon {
         if inbox.is_empty() {
             return Ok(false);
         }
-        let waiting = inbox.read(None)?.messages;
+        let waiting = inbox.read(None)?;
+        if waiting.malformed > 0 {
+            self.tell("inbox.malformed", serde_json::json!({ "lines": waiting.malformed, "file": "inbox/user.malformed" }));
+        }
+        let waiting = waiting.messages;
         let mut thread = self.run.thread.lock(PATIENCE)?;
         for message in &waiting {
             let is_there = thread.since(message.after.unwrap_or(0))?.iter().any(|post| post.message.as_ref() == Some(&message.id));
@@ -328,8 +333,7 @@ impl Daemon {
             Step::Speak { who, why, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
-                    if let Some(noted) = self.run.note(last, warn)? {
-                        self.noted(Some(noted))?;
+                    if self.run.note(last, warn)?.is_some() {
                         return Ok(After::Again);
                     }
                 }
@@ -369,9 +373,7 @@ impl Daemon {
             return Ok(Some(if self.crew_up()? { After::Sleep(POLL) } else { After::End }));
         };
         let tree = board::tree::sha(self.board.place()).ok().flatten();
-        if let Some(appended) = audit::post(&self.run, auditing.done, &verdict)? {
-            self.noted(Some(appended))?;
-        }
+        audit::post(&self.run, auditing.done, &verdict)?;
         if verdict.accept {
             self.change_state(|state| state.accepted = tree)?;
         }
@@ -462,14 +464,6 @@ impl Daemon {
             Ok(None) => {}
             // What cannot be put on record now is no reason to stop the work.
             Err(e) => self.say(format!("no checkpoint: {e}")),
-        }
-    }
-
-    /// What a post of the run itself has found torn belongs into the events.
-    fn noted(&self, appended: Option<Appended>) -> Result<()> {
-        match appended.filter(|appended| !appended.torn.is_empty()) {
-            Some(appended) => self.events.torn("thread.jsonl", &appended.torn),
-            None => Ok(()),
         }
     }
 

@@ -52,3 +52,8 @@ pub(crate) fn seats(board: &Board, profiles: &[&Profile]) -> Result<Vec<Seat>, F
     let speakers = profiles.iter().filter(|profile| profile.can_speak());
     Ok(speakers.map(|profile| Seat { name: profile.name.to_string(), free: !is_busy(&profile.name), writes: profile.writes }).collect())
 }
+
+/// The same, for whoever looks once.
+pub(crate) fn of(board: &Board) -> Result<Vec<Seat>, Failure> {
+    seats(board, &Profiles::default().read(board.place())?)
+}

@@ -140,7 +140,9 @@ impl<'a> Attempt<'a> {
         };
         let mut cancel = std::pin::pin!(cancel);
         let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await?;
-        if let Some(ending) = lane_move::of_turn(self.workplace.place(), self.claimed, self.plan.waits)? {
+        let moved = lane_move::of_turn(self.workplace.place(), self.claimed, self.plan.waits);
+        let moved = moved.inspect_err(|e| tracing::warn!("task {}: whether it has posted is not known: {e}", self.claimed.task.id));
+        if let Ok(Some(ending)) = moved {
             self.end_leftovers().await;
             return Ok(Ending { log: Some(self.log_path.display().to_string()), ..ending });
         }

@@ -44,7 +44,8 @@ pub async fn work(workplace: Workplace, seat: Arc<Seat>, claimed: Claimed, plan:
 }
 
 /// The attempt alone. Its command is ended when lanes are told to end, and when its turn no longer holds the task:
-/// cancelled, released by force, another's. Work in a worktree of its own is merged when it is done. An error: no command can be run now, and the task was given back.
+/// cancelled, released by force, another's. Work in a worktree of its own is merged when it is done. An error: no
+/// command can be run now, and the task was given back.
 pub async fn attempt(workplace: &Workplace, seat: &Seat, claimed: &Claimed, plan: &Plan, told: Told) -> Result<Ending> {
     let cut_short = async {
         tokio::select! {

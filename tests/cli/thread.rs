@@ -35,12 +35,12 @@ fn for_people_it_is_the_name_and_the_reason_beside() {
 }
 
 #[test]
-fn the_team_is_whoever_has_a_profile() {
+fn the_team_is_whoever_can_take_a_turn() {
     let scene = Scene::new();
     let ran = scene.run(&["thread", "next"]).ended_with(2);
     assert!(ran.err.contains(".crew/teammates has no profile"), "{ran:#?}");
     for name in ["bob", "alice"] {
-        scene.put(&format!(".crew/teammates/{name}.md"), "---\n---\n");
+        scene.put(&format!(".crew/teammates/{name}.md"), "---\ncommand: ./talk\n---\n");
     }
     assert_eq!(scene.run(&["thread", "next"]).succeeded().out, "alice\n");
     assert_eq!(scene.run(&["thread"]).succeeded().out, "", "nothing was said yet");
