@@ -29,7 +29,7 @@ use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
 use crate::run::window::Window;
-use crate::run::{PATIENCE, requests};
+use crate::run::{PATIENCE, requests, starting};
 
 /// How often it looks by itself: for what no event tells of, a process that died above all.
 const POLL: Duration = Duration::from_secs(5);
@@ -335,10 +335,7 @@ impl Daemon {
 
     fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
         match step {
-            Step::End { state, code, who, text } => {
-                self.end(state, code, who, text, request)?;
-                Ok(After::End)
-            }
+            Step::End { state, code, who, text } => Ok(self.end(state, code, who, text, request)?),
             Step::Speak { who, why, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
@@ -397,8 +394,8 @@ impl Daemon {
         let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
         match told {
             Err(Failure::Refused { rule: "not-armed", message }) => {
-                self.end(RunState::Paused, "not_armed", None, format!("{message}; then `crew start`"), None)?;
-                Ok(false)
+                let after = self.end(RunState::Paused, "not_armed", None, format!("{message}; then `crew start`"), None)?;
+                Ok(!matches!(after, After::End))
             }
             told => {
                 for (what, details) in told? {
@@ -409,7 +406,7 @@ impl Daemon {
         }
     }
 
-    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<()> {
+    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<After> {
         tracing::info!("{state}: {text}");
         self.tell("run", serde_json::json!({ "state": state.as_str(), "code": code, "text": text }));
         let applied = self.window.last();
@@ -419,12 +416,26 @@ impl Daemon {
             kept.state = state;
             kept.reason = Some(Reason { code: code.to_owned(), who, text, at: clock::now() });
         })?;
+        if request.is_none() && self.is_called_back()? {
+            self.change_state(|kept| {
+                starting::let_go_on(kept, applied);
+                kept.daemon = Some(Process::current().clone());
+            })?;
+            return Ok(After::Again);
+        }
         if request.is_some() {
             requests::withdraw(self.run.dir())?;
         }
         self.close_untaken()?;
         self.crew.dismiss(&self.board, state == RunState::Stopped);
-        Ok(())
+        Ok(After::End)
+    }
+
+    /// Whether a person has said or decided something since this last looked. Whoever did saw the run at work still, and
+    /// has left the rest to it.
+    fn is_called_back(&self) -> Result<bool> {
+        let new = self.run.thread.since(self.window.last())?;
+        Ok(!self.run.inbox()?.is_empty() || new.iter().any(|post| post.is_of_user() || post.decision.is_some()))
     }
 
     fn enter_state(&mut self, state: RunState, reason: Option<Reason>) -> Result<()> {

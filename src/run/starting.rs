@@ -36,7 +36,7 @@ pub(crate) enum Why {
 
 /// Begins it, unless it goes on already.
 pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failure> {
-    if is_at_work(run)? {
+    if goes_on(run)? {
         // To start is to want that it goes on.
         requests::withdraw(run.dir())?;
         return Ok(Started::Already(Box::new(run.state.read()?)));
@@ -50,11 +50,7 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     let last = run.thread.last_seq()?;
     let before = run.state.update(|state| {
         if why == Why::Person {
-            let stuck = state.state == RunState::Paused;
-            state.resumed = if stuck { last } else { state.resumed };
-            state.silent = None;
-            state.state = RunState::Running;
-            state.reason = None;
+            let_go_on(state, last);
         }
         state.starts
     })?;
@@ -62,6 +58,28 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--supervisor".into()];
     let mut supervisor = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
     wait_until_begun(run, before, &mut supervisor)
+}
+
+/// A person wants a run to go on that had ended. `last`: the thread's last number.
+pub(super) fn let_go_on(state: &mut State, last: u64) {
+    let stuck = state.state == RunState::Paused;
+    state.resumed = if stuck { last } else { state.resumed };
+    state.silent = None;
+    state.state = RunState::Running;
+    state.reason = None;
+}
+
+/// Whether a run is at work and sees what a person has just said. One that has ended, and whose processes are about to
+/// be gone, does not: that is waited for.
+pub(crate) fn goes_on(run: &Run) -> Result<bool, Failure> {
+    let deadline = Instant::now() + BEGIN;
+    while is_at_work(run)? {
+        if run.state.read()?.state.is_active() || Instant::now() > deadline {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    Ok(false)
 }
 
 /// Whether a supervisor or a daemon of this project lives.
@@ -105,5 +123,41 @@ fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<St
             return Err(Failure::Failed(format!("the run did not begin{said} (its logs are daemon.log and supervisor.log in {})", run.dir().path().display())));
         }
         std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test that is surprised ends there.
+
+    use std::sync::mpsc;
+
+    use board::Durability;
+    use board::place::Surroundings;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_about_to_be_gone_does_not_go_on() {
+        let place = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings { crewboard_home: Some(place.path().join("home").into()), ..Surroundings::default() };
+        let board = Board::init(place.path(), Durability::Relaxed, &surroundings).unwrap();
+        let run = Run::of(board.place()).unwrap();
+        let lock = LockFile::open(run.dir(), supervisor::LOCK).unwrap();
+        let stands = |state| run.state.update(|kept| kept.state = state).unwrap();
+        assert!(!goes_on(&run).unwrap());
+        let held = lock.try_lock(Mode::Exclusive).unwrap().unwrap();
+        stands(RunState::Running);
+        assert!(goes_on(&run).unwrap());
+        stands(RunState::Gated);
+        std::thread::scope(|scope| {
+            let (asked, answer) = mpsc::channel();
+            let run = &run;
+            scope.spawn(move || asked.send(goes_on(run).unwrap()).unwrap());
+            let early = answer.recv_timeout(Duration::from_millis(200));
+            assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "its processes are still there");
+            drop(held);
+            assert!(!answer.recv().unwrap());
+        });
     }
 }

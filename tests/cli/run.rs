@@ -1,0 +1,3 @@
+//! The run, from its beginning to its end, with teammates that are commands.
+
+mod example;
