@@ -1,11 +1,11 @@
 //! A run that is kept from being at work, for as long as something is done to what it works on.
 
 use board::Board;
-use board::lock::{Held, LockFile, Mode};
+use board::lock::Held;
 use board::run::Run;
 
 use crate::exit::Failure;
-use crate::run::{daemon, supervisor};
+use crate::run::{daemon, hold_for_life, supervisor};
 
 /// The locks that a supervisor and a daemon need.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) fn hold(board: &Board) -> Result<AtRest, Failure> {
     let run = Run::of(board.place())?;
     let refused = |message: String| Failure::Refused { rule: "at-work", message };
     let take = |name: &str| -> Result<Held, Failure> {
-        let held = LockFile::open(run.dir(), name)?.try_lock(Mode::Exclusive)?;
+        let held = hold_for_life(run.dir(), name)?;
         held.ok_or_else(|| refused("the run is at work; `crew stop` (or `crew pause`) ends it first".into()))
     };
     let at_rest = AtRest { _supervisor: take(supervisor::LOCK)?, _daemon: take(daemon::LOCK)? };

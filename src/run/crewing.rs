@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::Board;
+use board::alive::Process;
 use board::inbox::Inbox;
 use board::name::Name;
 use board::presence::Activity;
@@ -123,14 +124,18 @@ impl Crew {
     }
 
     /// At the end of a run: those that do nothing end at once, and with `everybody` the others put their work back.
-    pub(crate) fn dismiss(&self, board: &Board, everybody: bool) {
-        for seen in board.teammates().unwrap_or_default() {
-            let ours = self.hired.get(&seen.name).map(|hired| hired.process.id());
-            let Some(record) = seen.record.filter(|record| seen.living && Some(record.process.pid) == ours) else { continue };
-            if (everybody || record.status == Activity::Idle)
-                && let Err(e) = teammates::detach::end(&record.process, teammates::detach::Force::Terminate)
+    pub(crate) fn dismiss(&mut self, board: &Board, everybody: bool) {
+        let seen = board.teammates().unwrap_or_default();
+        for (name, hired) in &mut self.hired {
+            let pid = hired.process.id();
+            let record = seen.iter().filter(|seen| seen.living && seen.name == *name).find_map(|seen| seen.record.as_ref());
+            // One that is only about to begin has no record yet, and nothing that it does.
+            let is_busy = record.is_some_and(|record| record.process.pid == pid && record.status != Activity::Idle);
+            let lives = matches!(hired.process.try_wait(), Ok(None));
+            if let Some(process) = Process::of(pid).filter(|_| lives && (everybody || !is_busy))
+                && let Err(e) = teammates::detach::end(&process, teammates::detach::Force::Terminate)
             {
-                tracing::warn!("{}: {e}", seen.name);
+                tracing::warn!("{name}: {e}");
             }
         }
     }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use board::alive::Process;
 use board::events::Events;
-use board::lock::{LockFile, Mode};
 use board::post::Post;
 use board::run::{Reason, Run, RunState, State};
 use board::thread::Draft;
@@ -29,7 +28,7 @@ use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
 use crate::run::window::Window;
-use crate::run::{PATIENCE, requests, starting};
+use crate::run::{PATIENCE, hold_for_life, requests, starting};
 
 /// How often it looks by itself: for what no event tells of, a process that died above all.
 const POLL: Duration = Duration::from_secs(5);
@@ -78,7 +77,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let mut board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+    let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
         return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
     };
     let settings = Settings::read(&mut board);

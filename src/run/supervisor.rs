@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
-use crate::run::daemon;
+use crate::run::{daemon, hold_for_life};
 
 /// The lock that the one supervisor of a project holds for its life.
 pub(crate) const LOCK: &str = "supervisor.lock";
@@ -31,7 +31,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+    let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
         return Err(Failure::Refused { rule: "one-supervisor", message: "another supervisor of this project is at work".into() });
     };
     let events = Events::of_run(Arc::clone(run.dir()));
