@@ -7,6 +7,7 @@ pub(crate) mod gate;
 mod no_tests;
 mod paths;
 pub(crate) mod scheduler;
+pub(crate) mod suspend;
 pub(crate) mod talk;
 pub(crate) mod wait;
 

@@ -9,6 +9,7 @@ pub(crate) mod answering;
 pub(crate) mod archiving;
 pub(crate) mod at_rest;
 pub(crate) mod audit;
+mod awake;
 pub(crate) mod crewing;
 pub(crate) mod daemon;
 mod effects;
@@ -23,6 +24,7 @@ pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod starting;
 pub(crate) mod supervisor;
+mod suspending;
 mod turns;
 mod window;
 

@@ -11,11 +11,13 @@ use board::lock::{LockFile, Mode};
 use board::run::{Reason, Run, RunState};
 use serde_json::json;
 
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
-use crate::run::{daemon, hold_for_life};
+use crate::run::awake::Awake;
+use crate::run::{daemon, hold_for_life, suspending};
 
 /// The lock that the one supervisor of a project holds for its life.
 pub(crate) const LOCK: &str = "supervisor.lock";
@@ -37,12 +39,18 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     let events = Events::of_run(Arc::clone(run.dir()));
     let mut restarts = VecDeque::new();
     wait_for_the_last(&run)?;
+    let mut awake = None;
     loop {
         let mut daemon = begin(context, &board, &run)?;
+        awake.get_or_insert_with(Awake::begin);
         let status = daemon.wait().map_err(start)?;
         let state = run.state.read()?;
         if !state.state.is_active() {
             tracing::info!("the daemon has ended: the run is {}", state.state);
+            drop(awake);
+            if config::read(board.place()).is_ok_and(|config| config.suspend_on_completion) {
+                suspending::suspend(&run, &state);
+            }
             return Ok(Exit::DONE);
         }
         restarts.retain(|at: &Instant| at.elapsed() < SPAN);
