@@ -28,6 +28,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests are the other programs that write, start and wait.
 
+pub mod account;
 mod aside;
 pub mod attempt;
 pub mod batch;
@@ -55,6 +56,7 @@ pub mod opening;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+pub mod provider;
 mod reading;
 mod speaking;
 mod taken;
