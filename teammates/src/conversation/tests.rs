@@ -151,6 +151,12 @@ fn three_compactions_in_a_row_keep_identity_request_and_what_is_unread() {
     let texts = texts(&conversation.messages()[0]);
     assert_eq!((texts.len(), texts[4]), (5, "bob says: look at line 7"), "and nothing twice: {texts:?}");
     assert!(!texts[1].contains("summary 2"));
+
+    conversation.answered(vec![Block::text("Done.")], 900).unwrap();
+    conversation.ask("Task t2", None);
+    conversation.compact("t1 is done");
+    let texts = self::texts(&conversation.messages()[0]);
+    assert_eq!(texts[2..], ["Task t2"], "what was asked and not read yet stands there once");
 }
 
 #[test]

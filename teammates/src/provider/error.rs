@@ -134,9 +134,10 @@ pub(super) fn classify(status: u16, codes: &[&str], message: &str, reset: Option
     match status {
         _ if is(&["billing_error", "insufficient_quota"]) || says(&["credit balance is too low"]) => Kind::Exhausted,
         402 => Kind::Exhausted,
+        _ if reset.is_none() && is(&["contract_spend_limit_reached", "enforced_spend_limit_reached"]) => Kind::Exhausted,
         413 => Kind::TooLong,
         _ if may_be_too_long && is_too_long => Kind::TooLong,
-        _ if is(&["content_filter", "content_policy_violation", "invalid_prompt"]) => Kind::Refused,
+        _ if is(&["content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"]) => Kind::Refused,
         401 | 403 => Kind::Auth { status },
         429 => Kind::RateLimited { reset },
         503 | 529 => Kind::Overloaded { after },
@@ -161,7 +162,7 @@ mod tests {
         let reset = Some("2026-01-02T03:04:05Z".parse::<Timestamp>().unwrap());
         let after = Some(Duration::from_secs(7));
         let (limit, again, fail) = (Outcome::Limit { reset }, Outcome::Retry { after: None }, Outcome::Fail);
-        let cases: [(u16, &[&str], &str, Outcome); 30] = [
+        let cases: [(u16, &[&str], &str, Outcome); 33] = [
             (400, &["invalid_request_error"], "prompt is too long: 210000 tokens > 200000 maximum", Outcome::Compact),
             (400, &["invalid_request_error", "context_length_exceeded"], "", Outcome::Compact),
             (400, &["exceed_context_size_error"], "", Outcome::Compact),
@@ -179,6 +180,9 @@ mod tests {
             (409, &[], "", fail),
             (429, &["rate_limit_error"], "This would exceed the limit of 10 tokens of context a minute", limit),
             (429, &["insufficient_quota"], "", Outcome::Limit { reset: None }),
+            (429, &["enforced_spend_limit_reached", "rate_limit_error"], "", limit),
+            (402, &["linked_organization_spend_limit_reached"], "", Outcome::Limit { reset: None }),
+            (200, &["bio_policy"], "", fail),
             (500, &["api_error"], "", again),
             (502, &[], "Bad Gateway", again),
             (503, &[], "", Outcome::Retry { after }),
@@ -197,6 +201,7 @@ mod tests {
             let error = ProviderError::new(classify(status, codes, message, reset, after), message);
             assert_eq!(error.outcome(), outcome, "{status} {codes:?} {message}: {error:?}");
         }
+        assert_eq!(classify(429, &["contract_spend_limit_reached"], "", None, after), Kind::Exhausted);
         let outcome = |kind| ProviderError::new(kind, "").outcome();
         assert_eq!([Kind::Truncated, Kind::Network].map(outcome), [again, again]);
         assert_eq!(outcome(Kind::Cancelled), Outcome::Cancelled);

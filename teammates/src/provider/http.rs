@@ -183,7 +183,7 @@ fn refused(status: u16, headers: &HeaderMap, text: &str) -> ProviderError {
 /// What an error object calls itself, and what it says: that of an answer (`{"error": {…}}`) or the object itself.
 pub(super) fn said(body: &Value) -> (Vec<&str>, &str) {
     let error = body.get("error").filter(|error| error.is_object()).unwrap_or(body);
-    let codes = ["type", "code"].iter().filter_map(|name| error.get(*name)?.as_str()).collect();
+    let codes = ["/details/error_code", "/code", "/type"].iter().filter_map(|place| error.pointer(place)?.as_str()).collect();
     let message = error.get("message").or_else(|| body.get("error")).and_then(Value::as_str).unwrap_or_default();
     (codes, message)
 }

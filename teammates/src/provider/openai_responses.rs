@@ -65,7 +65,8 @@ fn item(message: &Message, block: &Block) -> Option<Value> {
     Some(match block {
         Block::Text(text) => match message.role {
             Role::User => json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text.text }] }),
-            Role::Assistant => json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text.text }] }),
+            // The long form wants the id that the provider gave it.
+            Role::Assistant => json!({ "type": "message", "role": "assistant", "content": text.text }),
         },
         Block::Thinking(thinking) => (thinking.api == API).then(|| thinking.raw.clone())?,
         Block::ToolCall(call) => json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.object().to_string() }),

@@ -56,7 +56,8 @@ pub async fn turn(
         };
         let Some(wait) = waits.next().filter(|_| asked <= patience.limit) else { return Err(error) };
         tokio::select! {
-            () = tokio::time::sleep(wait.max(asked)) => sink(Delta::Restart),
+            // Others wait for the same moment: chance keeps them from coming all at once.
+            () = tokio::time::sleep(asked.saturating_add(wait)) => sink(Delta::Restart),
             () = cancel.cancelled() => return Err(ProviderError::new(Kind::Cancelled, "")),
         }
     }

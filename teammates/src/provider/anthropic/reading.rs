@@ -18,6 +18,8 @@ pub(super) struct Answer {
     /// By the provider's numbers, which give the order.
     parts: BTreeMap<u64, Part>,
     stop: Option<String>,
+    /// Why it would not, where the provider says so.
+    refusal: Option<String>,
     usage: Usage,
     ended: bool,
 }
@@ -105,6 +107,8 @@ impl Reader for Answer {
             }
             "message_delta" => {
                 self.stop = some_text(event, "/delta/stop_reason").or(self.stop.take());
+                let why = some_text(event, "/delta/stop_details/explanation").or(some_text(event, "/delta/stop_details/category"));
+                self.refusal = why.or(self.refusal.take());
                 self.count(&event["usage"]);
             }
             "message_stop" => self.ended = true,
@@ -127,7 +131,7 @@ impl Reader for Answer {
             Some("tool_use") => Stop::ToolUse,
             Some("max_tokens") => Stop::MaxOutput,
             Some("pause_turn") => Stop::Paused,
-            Some("refusal") => return Err(ProviderError::new(Kind::Refused, said(&self.parts))),
+            Some("refusal") => return Err(ProviderError::new(Kind::Refused, self.refusal.take().unwrap_or_else(|| said(&self.parts)))),
             Some("model_context_window_exceeded") => return Err(ProviderError::new(Kind::TooLong, "the answer did not fit")),
             Some(other) => Stop::Other(other.to_owned()),
         };

@@ -70,7 +70,8 @@ impl Reader for Answer {
         if let Some(read) = count(event, "/usage/prompt_tokens") {
             let cache_read = count(event, "/usage/prompt_tokens_details/cached_tokens").unwrap_or_default();
             let output = count(event, "/usage/completion_tokens").unwrap_or_default();
-            self.usage = Usage { input: read.saturating_sub(cache_read), output, cache_read, cache_write: 0 };
+            let cache_write = count(event, "/usage/prompt_tokens_details/cache_write_tokens").unwrap_or_default();
+            self.usage = Usage { input: read.saturating_sub(cache_read.saturating_add(cache_write)), output, cache_read, cache_write };
         }
         let choice = &event["choices"][0];
         let delta = &choice["delta"];

@@ -53,8 +53,9 @@ impl Reader for Answer {
                 let response = &event["response"];
                 let read = count(response, "/usage/input_tokens").unwrap_or_default();
                 let cache_read = count(response, "/usage/input_tokens_details/cached_tokens").unwrap_or_default();
+                let cache_write = count(response, "/usage/input_tokens_details/cache_write_tokens").unwrap_or_default();
                 let output = count(response, "/usage/output_tokens").unwrap_or_default();
-                self.usage = Usage { input: read.saturating_sub(cache_read), output, cache_read, cache_write: 0 };
+                self.usage = Usage { input: read.saturating_sub(cache_read.saturating_add(cache_write)), output, cache_read, cache_write };
                 if text(event, "/type") == "response.failed" {
                     return Err(failed_within(response));
                 }

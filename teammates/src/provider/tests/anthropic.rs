@@ -128,6 +128,9 @@ fn how_it_stops() {
     }
     let refused = stopped(events("refusal")).unwrap_err();
     assert_eq!((refused.kind, refused.message.as_str(), refused.usage.output), (Kind::Refused, "I läse 日本 🦀", 40));
+    let mut explained = events("refusal");
+    explained.iter_mut().for_each(|event| event["delta"]["stop_details"] = json!({ "type": "refusal", "category": "bio", "explanation": null }));
+    assert_eq!(stopped(explained).unwrap_err().message, "bio");
     assert_eq!(stopped(events("model_context_window_exceeded")).unwrap_err().kind, Kind::TooLong);
 
     // Cut off within the arguments, and one whose thoughts have no signature.

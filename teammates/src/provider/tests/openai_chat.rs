@@ -68,7 +68,7 @@ fn chunk(delta: Value, finish: Value) -> Value {
 }
 
 fn usage() -> Value {
-    json!({ "id": "c-1", "model": "large-2", "choices": [], "usage": { "prompt_tokens": 30, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 20 } } })
+    json!({ "id": "c-1", "model": "large-2", "choices": [], "usage": { "prompt_tokens": 30, "completion_tokens": 5, "prompt_tokens_details": { "cached_tokens": 20, "cache_write_tokens": 4 } } })
 }
 
 fn stream(events: &[Value]) -> String {
@@ -93,7 +93,7 @@ fn the_answer() {
     let expected = Response {
         blocks: vec![Block::text("Ich läse 🦀"), call("a", "read_file", json!({ "path": "ü" })), call("b", "post", json!({ "x": 1 }))],
         stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 20, cache_write: 0 },
+        usage: Usage { input: 6, output: 5, cache_read: 20, cache_write: 4 },
         id: Some("c-1".into()),
         model: Some("large-2".into()),
         limits: vec![],

@@ -21,7 +21,7 @@ fn the_request() {
             said("You are alice."),
             said("Mend it."),
             { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j" },
-            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "I look." }] },
+            { "type": "message", "role": "assistant", "content": "I look." },
             { "type": "function_call", "call_id": "c.1", "name": "read_file", "arguments": "{\"path\":\"a\"}" },
             { "type": "function_call", "call_id": "c2", "name": "post", "arguments": "{\"malformed\":\"{bad\"}" },
             { "type": "function_call_output", "call_id": "c.1", "output": "content of a" },
@@ -36,7 +36,7 @@ fn the_request() {
 
 fn end(kind: &str, more: Value) -> Value {
     let mut response = json!({ "id": "resp_1", "model": "large-2", "error": null, "incomplete_details": null,
-        "usage": { "input_tokens": 30, "output_tokens": 5, "input_tokens_details": { "cached_tokens": 20 }, "output_tokens_details": { "reasoning_tokens": 2 } } });
+        "usage": { "input_tokens": 30, "output_tokens": 5, "input_tokens_details": { "cached_tokens": 20, "cache_write_tokens": 4 }, "output_tokens_details": { "reasoning_tokens": 2 } } });
     response.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({ "type": format!("response.{kind}"), "response": response })
 }
@@ -84,7 +84,7 @@ fn the_answer() {
             call("b", "post", json!({})),
         ],
         stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 20, cache_write: 0 },
+        usage: Usage { input: 6, output: 5, cache_read: 20, cache_write: 4 },
         id: Some("resp_1".into()),
         model: Some("large-2".into()),
         limits: vec![],
@@ -105,6 +105,7 @@ fn how_it_stops() {
     let incomplete = |reason: &str| end("incomplete", json!({ "incomplete_details": { "reason": reason } }));
     let begun = [
         item(0, true, json!({ "type": "reasoning", "id": "rs", "summary": [], "encrypted_content": null })),
+        item(2, false, json!({ "type": "reasoning", "id": "rs2", "summary": [], "encrypted_content": "half" })),
         item(1, false, function("a", "post", "")),
         json!({ "type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{\"x" }),
     ];
