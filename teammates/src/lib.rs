@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! A teammate is a process that looks for work, does one thing at a time, and ends when there has
-//! been nothing to do for a while. Three pieces make it, and each can be understood alone:
+//! been nothing to do for a while. Four pieces make it, and each can be understood alone:
 //!
 //! - **Who it is**: [`profile`], a file that a person writes, with defaults for all of it; [`config`]
 //!   says what holds for the whole team.
@@ -13,12 +13,15 @@
 //!   what was started and of the orphans that come back; [`group_record`] writes down, before any
 //!   program runs, which groups are ours; [`leftovers`] ends what a turn left behind, provably and
 //!   never by name, also after this process was killed; [`environment`] is what a child gets to see.
+//! - **What a model is told and says**: [`conversation`], valid at any time, whatever is cut short; [`provider`], one file
+//!   an API behind one trait, and a defined outcome for all that goes wrong; [`account`] says where a key is.
 //!
 //! # Invariants
 //!
 //! - A process group is signalled before its leader is reaped, and never after.
 //! - Nothing is ended that is not proven to be ours.
 //! - A group is on record before its program starts.
+//! - A key is in the header of a request to its provider and nowhere else: no log, error or file has it.
 //! - Rules read no clock and no environment: those come in as arguments.
 //!
 //! # Never here

@@ -29,6 +29,7 @@ pub mod openai_responses;
 pub mod prices;
 pub mod retry;
 mod sse;
+mod surrogates;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::http::{Answer, Endpoint, Http, failed_within};
 use super::sse::{Event, Sse};
-use super::{Cancel, Delta, Kind, ProviderError, Response, Usage};
+use super::{Cancel, Delta, Kind, ProviderError, Response, Usage, surrogates};
 
 /// Makes one API's answer of its events.
 pub(super) trait Reader {
@@ -22,7 +22,8 @@ pub(super) trait Reader {
 pub(super) struct Call<'a> {
     pub(super) path: &'a str,
     pub(super) headers: &'a [(&'static str, &'static str)],
-    pub(super) body: Value,
+    /// JSON.
+    pub(super) body: String,
 }
 
 /// Makes a call. No error that comes out of here has the key in it.
@@ -40,7 +41,7 @@ pub(super) async fn drive(
         }
         error
     };
-    let mut answer = http.post(endpoint, call.path, call.headers, &call.body, cancel).await.map_err(redacted)?;
+    let mut answer = http.post(endpoint, call.path, call.headers, call.body, cancel).await.map_err(redacted)?;
     let (limits, request_id) = (answer.limits(), answer.request_id());
     match read(&mut answer, &mut reader, sink).await {
         Ok(response) => Ok(Response { limits, ..response }),
@@ -76,7 +77,8 @@ fn take(event: &Event, reader: &mut impl Reader, sink: &mut dyn FnMut(Delta<'_>)
     if event.data.trim().is_empty() {
         return Ok(false);
     }
-    let event: Value = serde_json::from_str(&event.data).map_err(|e| ProviderError::new(Kind::Truncated, format!("an event that is no JSON: {e}")))?;
+    let parsed = serde_json::from_str(&event.data).or_else(|e| serde_json::from_str(&surrogates::without_lone(&event.data)).map_err(|_| e));
+    let event: Value = parsed.map_err(|e| ProviderError::new(Kind::Truncated, format!("an event that is no JSON: {e}")))?;
     if event.get("error").is_some_and(|error| !error.is_null()) {
         return Err(failed_within(&event));
     }

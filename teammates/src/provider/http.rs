@@ -88,10 +88,10 @@ impl Http {
         endpoint: &Endpoint,
         path: &str,
         headers: &[(&'static str, &'static str)],
-        body: &Value,
+        body: String,
         cancel: &Cancel,
     ) -> Result<Answer, ProviderError> {
-        let sent = self.client.post(format!("{}{path}", endpoint.base.trim_end_matches('/'))).headers(header_map(endpoint, headers)?).body(body.to_string());
+        let sent = self.client.post(format!("{}{path}", endpoint.base.trim_end_matches('/'))).headers(header_map(endpoint, headers)?).body(body);
         let response = within(self.timeouts.silence, cancel, sent.send()).await?;
         let status = response.status().as_u16();
         let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));

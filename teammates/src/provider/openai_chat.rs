@@ -49,7 +49,7 @@ impl OpenAiChat {
         OpenAiChat { http, endpoint, tools }
     }
 
-    fn body(&self, request: &Request<'_>) -> Value {
+    fn body(&self, request: &Request<'_>) -> String {
         let json_mode = self.tools == ToolMode::Json && !request.tools.is_empty();
         let system = if json_mode { json_mode::system(request.system, request.tools) } else { request.system.to_owned() };
         let mut messages = Vec::new();
@@ -67,9 +67,7 @@ impl OpenAiChat {
         // The provider's own models refuse the older name of this, and other servers may not know the newer one.
         let longest = if self.endpoint.base.trim_end_matches('/') == BASE { "max_completion_tokens" } else { "max_tokens" };
         body[longest] = json!(request.max_output);
-        if json_mode {
-            body["response_format"] = json_mode::format(request.tools);
-        } else if !request.tools.is_empty() {
+        if !json_mode && !request.tools.is_empty() {
             let function = |tool: &super::Tool| json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
             let tools: Vec<Value> = request.tools.iter().map(|tool| json!({ "type": "function", "function": function(tool) })).collect();
             body["tools"] = json!(tools);
@@ -77,7 +75,7 @@ impl OpenAiChat {
         if let Some(effort) = request.effort {
             body["reasoning_effort"] = json!(effort);
         }
-        body
+        if json_mode { json_mode::with_format(&body, request.tools) } else { body.to_string() }
     }
 }
 

@@ -35,7 +35,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn turn<'a>(&'a self, request: &'a Request<'a>, sink: &'a mut dyn FnMut(Delta<'_>), cancel: &'a Cancel) -> Turn<'a> {
-        let call = Call { path: "/responses", headers: &[], body: body(request) };
+        let call = Call { path: "/responses", headers: &[], body: body(request).to_string() };
         Box::pin(drive(&self.http, &self.endpoint, call, reading::Answer::default(), sink, cancel))
     }
 }

@@ -18,18 +18,22 @@ pub(super) fn system(instructions: &str, tools: &[Tool]) -> String {
     [instructions, how, &tools.join("\n")].iter().filter(|part| !part.trim().is_empty()).copied().collect::<Vec<_>>().join("\n\n")
 }
 
-/// What the answer must fit.
-pub(super) fn format(tools: &[Tool]) -> Value {
+/// The request, whose answer must fit one of the tools. The order within counts, and a [`Value`] keeps none: the model
+/// writes in the order of the schema, and has to name the tool before it can know what to put in.
+pub(super) fn with_format(body: &Value, tools: &[Tool]) -> String {
     let of = |tool: &Tool| {
-        let properties = json!({ "tool": { "type": "string", "const": tool.name }, "input": tool.schema });
-        json!({ "type": "object", "properties": properties, "required": ["tool", "input"], "additionalProperties": false })
+        let name = json!({ "type": "string", "const": tool.name });
+        let properties = format!("{{\"tool\":{name},\"input\":{}}}", tool.schema);
+        format!("{{\"type\":\"object\",\"properties\":{properties},\"required\":[\"tool\",\"input\"],\"additionalProperties\":false}}")
     };
     // A choice of one is none, and some servers cannot do it.
     let schema = match tools {
         [tool] => of(tool),
-        tools => json!({ "anyOf": tools.iter().map(of).collect::<Vec<_>>() }),
+        tools => format!("{{\"anyOf\":[{}]}}", tools.iter().map(of).collect::<Vec<_>>().join(",")),
     };
-    json!({ "type": "json_schema", "json_schema": { "name": "call", "schema": schema } })
+    let format = format!("{{\"type\":\"json_schema\",\"json_schema\":{{\"name\":\"call\",\"schema\":{schema}}}}}");
+    let body = body.to_string();
+    format!("{},\"response_format\":{format}}}", body.strip_suffix('}').unwrap_or(&body))
 }
 
 /// A message as such a model knows it: its calls are what it said, and their results are what the user says.
@@ -46,7 +50,7 @@ pub(super) fn message(message: &Message) -> Value {
 fn said(call: &ToolCall) -> String {
     match (&call.malformed, &call.input) {
         (Some(_), Value::String(raw)) => raw.clone(),
-        _ => json!({ "tool": call.name, "input": call.input }).to_string(),
+        _ => format!("{{\"tool\":{},\"input\":{}}}", json!(call.name), call.input),
     }
 }
 
@@ -62,5 +66,19 @@ pub(super) fn read(answer: &str, cut_off: bool) -> ToolCall {
     match whole.input.get("input") {
         Some(input @ Value::Object(_)) => ToolCall { name: name.to_owned(), input: input.clone(), ..whole },
         _ => problem("\"input\" is no object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_is_named_before_its_input() {
+        let tool = |name: &str| Tool { name: name.into(), description: String::new(), schema: json!({ "type": "object" }) };
+        let text = with_format(&json!({ "model": "m" }), &[tool("a"), tool("b\"")]);
+        assert!(text.starts_with("{\"model\":\"m\",\"response_format\":{"), "{text}");
+        assert!(text.contains("\"properties\":{\"tool\":{\"const\":\"b\\\"\",\"type\":\"string\"},\"input\":{\"type\":\"object\"}}"), "{text}");
+        assert!(serde_json::from_str::<Value>(&text).is_ok());
     }
 }

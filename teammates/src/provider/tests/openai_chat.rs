@@ -55,7 +55,7 @@ fn the_request_in_json_mode() {
     assert!(said[0].0 == "system" && said[0].1.starts_with("Be brief.") && said[0].1.contains("- post: Does post."), "{said:?}");
     let expected = [
         ("user", "You are alice.\n\nMend it."),
-        ("assistant", "I look.\n\n{\"input\":{\"path\":\"a\"},\"tool\":\"read_file\"}\n\n{bad"),
+        ("assistant", "I look.\n\n{\"tool\":\"read_file\",\"input\":{\"path\":\"a\"}}\n\n{bad"),
         ("user", "Result:\ncontent of a\n\nResult:\nError: wrong\n\nbob says hello"),
     ];
     assert_eq!(said[1..], expected);
@@ -129,6 +129,13 @@ fn how_it_stops_and_what_other_servers_say() {
     let answer = answered(chat, &[chunk(calls, json!("stop"))]).unwrap();
     assert_eq!(answer.blocks, [call("a", "read_file", json!({ "path": "x" })), call("b", "post", json!({ "y": 1 }))]);
     assert_eq!(answer.stop, Stop::ToolUse);
+
+    // A character that was cut in two.
+    let halves = r#"data: {"choices":[{"delta":{"content":"x\ud83e"}}]}"#.to_owned()
+        + "\n\n"
+        + r#"data: {"choices":[{"delta":{"content":"\udd80"},"finish_reason":"stop"}]}"#;
+    let (_, answer) = however_it_is_cut(&halves, chat);
+    assert_eq!(answer.blocks, [Block::text("x\u{fffd}\u{fffd}")]);
 
     let broken = json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "post", "arguments": "{\"x\": tru" } }] });
     for (finish, expected) in [("tool_calls", "at line 1"), ("length", "cut off")] {
