@@ -170,25 +170,28 @@ fn a_server_that_is_not_there() {
 
 #[test]
 fn a_cancel_in_the_middle_ends_the_call_and_leaves_the_conversation_as_it_was() {
+    let anthropics = [
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "x" } }),
+    ];
     for (number, begun) in begun().into_iter().enumerate() {
         run(async {
-            let server = Server::of(vec![Answer::stream(vec![sse(&[begun.clone(), json!({ "type": "ping" })]).into_bytes()], End::Never)]).await;
+            let events = sse(&[&[begun], anthropics.as_slice()].concat());
+            let server = Server::of(vec![Answer::stream(vec![events.into_bytes()], End::Never)]).await;
             let identity = Identity { name: "alice".into(), role: "coder".into(), team: "my-team".into(), memory: "memory.md".into() };
             let mut conversation = Conversation::begin(identity, "Mend it.", None);
             let before = conversation.clone();
             let (canceller, cancel) = cancel();
             let provider = all(&server.url).into_iter().nth(number).unwrap();
             let request = request(conversation.ready().unwrap(), &[]);
-            let mut sink = |_: Delta<'_>| {};
-            let call = provider.turn(&request, &mut sink, &cancel);
-            let seen = async {
-                while server.requests().is_empty() {
-                    tokio::task::yield_now().await;
-                }
+            // As soon as the first word is there.
+            let mut sink = |delta: Delta<'_>| {
+                assert_eq!(delta, Delta::Text("x"));
                 canceller.cancel();
             };
-            let (answer, ()) = tokio::join!(call, seen);
-            assert_eq!(answer.unwrap_err().outcome(), Outcome::Cancelled);
+            let error = provider.turn(&request, &mut sink, &cancel).await.unwrap_err();
+            assert_eq!(error.outcome(), Outcome::Cancelled);
+            assert_eq!(error.usage.input, if number < 2 { 7 } else { 0 }, "what it took is told");
             assert!(cancel.is_cancelled());
             conversation.repair();
             assert_eq!(conversation, before);
