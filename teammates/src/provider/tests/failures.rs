@@ -6,6 +6,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use super::super::fake::End;
 use super::*;
 use crate::conversation::{Conversation, Identity};
+use crate::fixture::alone;
 
 /// What each API makes of one answer.
 fn each(answer: &ResponseTemplate) -> Vec<ProviderError> {
@@ -198,6 +199,28 @@ fn a_cancel_in_the_middle_ends_the_call_and_leaves_the_conversation_as_it_was() 
             assert!(conversation.ready().is_ok());
         });
     }
+}
+
+#[test]
+fn the_environment_names_the_proxy() {
+    if !alone("provider::tests::failures::the_environment_names_the_proxy") {
+        return;
+    }
+    run(async {
+        let proxy = Server::of(vec![Answer::events(&[json!({ "type": "message_stop" })])]).await;
+        // SAFETY: this test has its process to itself, and nothing else runs in it yet.
+        unsafe {
+            std::env::set_var("HTTP_PROXY", &proxy.url);
+            std::env::set_var("http_proxy", &proxy.url);
+            std::env::remove_var("NO_PROXY");
+            std::env::remove_var("no_proxy");
+        }
+        let through = Http::new(Timeouts::default(), Proxies::OfEnvironment).unwrap();
+        turn(all_with(&through, "http://model.invalid")[0].as_ref()).await.1.unwrap();
+        assert!(proxy.requests()[0].0.starts_with("post http://model.invalid/v1/messages"), "{:?}", proxy.requests());
+        let error = turn(all("http://model.invalid")[0].as_ref()).await.1.unwrap_err();
+        assert_eq!(error.kind, Kind::Network, "straight to the server, where that was said");
+    });
 }
 
 #[test]
