@@ -49,7 +49,7 @@ impl Send {
 /// Begins the run that a message or an answer is for, unless it is at work, or may not.
 pub(super) fn begin_where_allowed(context: &Context, board: &mut board::Board, run: &Run) -> Result<(), Failure> {
     let has_team = board.place().crew().is_dir() || run.state.read()?.starts > 0;
-    if !has_team || starting::is_at_work(run)? {
+    if !has_team || starting::goes_on(run)? {
         return Ok(());
     }
     match arming::check(board) {

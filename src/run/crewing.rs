@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::Board;
+use board::alive::Process;
 use board::inbox::Inbox;
 use board::name::Name;
 use board::presence::Activity;
@@ -122,16 +123,23 @@ impl Crew {
         Ok(std::mem::take(&mut self.told))
     }
 
-    /// At the end of a run: those that do nothing end at once, and with `everybody` the others put their work back.
-    pub(crate) fn dismiss(&self, board: &Board, everybody: bool) {
-        for seen in board.teammates().unwrap_or_default() {
-            let ours = self.hired.get(&seen.name).map(|hired| hired.process.id());
-            let Some(record) = seen.record.filter(|record| seen.living && Some(record.process.pid) == ours) else { continue };
-            if (everybody || record.status == Activity::Idle)
-                && let Err(e) = teammates::detach::end(&record.process, teammates::detach::Force::Terminate)
-            {
-                tracing::warn!("{}: {e}", seen.name);
-            }
+    /// Their processes, by name.
+    pub(crate) fn hired(&self) -> BTreeMap<String, Process> {
+        let process = |hired: &Hired| Process::of(hired.process.id());
+        self.hired.iter().filter_map(|(name, hired)| Some((name.to_string(), process(hired)?))).collect()
+    }
+}
+
+/// At the end of a run: those of its teammates that do nothing end at once, and with `everybody` the others put their
+/// work back.
+pub(crate) fn dismiss(board: &Board, hired: &BTreeMap<String, Process>, everybody: bool) {
+    let teammates = board.teammates().unwrap_or_default();
+    for (name, process) in hired {
+        let records = || teammates.iter().filter_map(|seen| seen.record.as_ref());
+        if (everybody || records().any(|record| record.process == *process && record.status == Activity::Idle))
+            && let Err(e) = teammates::detach::end(process, teammates::detach::Force::Terminate)
+        {
+            tracing::warn!("{name}: {e}");
         }
     }
 }

@@ -11,6 +11,7 @@ mod board;
 mod keeping;
 mod leftovers;
 mod restore;
+mod run;
 mod scene;
 mod team;
 mod thread;

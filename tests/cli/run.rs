@@ -1,0 +1,8 @@
+//! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
+
+mod gates;
+mod killed;
+mod posts;
+mod requests;
+mod stage;
+mod talk;
