@@ -65,6 +65,13 @@ impl Run {
         }
     }
 
+    /// Refused where a newer crewboard wrote any of its records: then they are only read.
+    pub fn check_formats(&self) -> Result<()> {
+        self.state.check_format()?;
+        self.cursors.check_format()?;
+        self.asks.check_format()
+    }
+
     /// The directory of the records.
     pub fn dir(&self) -> &Arc<Dir> {
         &self.dir

@@ -50,6 +50,7 @@ pub(crate) fn answer(board: &mut Board, run: &Run, ask: &Ask, text: &str) -> Res
         run.asks.answer(ask.id, answer)?;
         return Ok(());
     }
+    run.check_formats()?;
     // The answer stands in the thread first: the record is repaired from it.
     let mut thread = run.thread.lock(PATIENCE)?;
     let given = thread.since(ask.id)?.into_iter().find(|post| post.is_of_user() && post.re == Some(ask.id));

@@ -26,6 +26,7 @@ pub(crate) struct Archived {
 pub(crate) fn archive(board: &Board) -> Result<Archived, Failure> {
     let run = Run::of(board.place())?;
     let _at_rest = at_rest::hold(board)?;
+    run.check_formats()?;
     let runs = Dir::make(&run.dir().join("runs"), 0o700)?;
     let has_posts = run.thread.last(1)?.pop().is_some();
     let number = number(&runs, has_posts)?;

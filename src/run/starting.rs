@@ -49,6 +49,7 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
         }
         return Ok(Started::Already(Box::new(run.state.read()?)));
     }
+    run.check_formats()?;
     // A restore that a crash has cut short comes to its end before anybody works on the files.
     Checkpoints::of(board.place()).finish_restore()?;
     if board.place().crew().is_dir() {

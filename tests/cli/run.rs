@@ -1,8 +1,10 @@
 //! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
 mod gates;
+mod hostile;
 mod killed;
 mod posts;
 mod requests;
 mod stage;
 mod talk;
+mod torn;

@@ -133,6 +133,10 @@ impl Asks {
         Asks(Record::of(dir, "asks.json", Durable::Yes))
     }
 
+    pub(super) fn check_format(&self) -> Result<()> {
+        self.0.check_format()
+    }
+
     /// All of them, by number; the answered ones too.
     pub fn all(&self) -> Result<Vec<Ask>> {
         Ok(self.0.read()?.asks)

@@ -19,6 +19,7 @@ impl Run {
     /// record of what waits for a person is made to say what the thread says.
     pub fn decide(&self, number: u64, decision: Decision, why: Option<&str>) -> Result<Appended> {
         let ask = self.asks.get(number)?;
+        self.asks.check_format()?;
         let mut thread = self.thread.lock(PATIENCE)?;
         let decided = thread.since(number)?.into_iter().find(|post| post.from == SYSTEM && post.re == Some(number) && post.decision.is_some());
         if let Some(post) = decided {

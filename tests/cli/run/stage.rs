@@ -15,8 +15,9 @@ use crate::scene::{Ran, Scene, runs, signal, until};
 /// In its turn a teammate says that it is there, and does what it is told, until that ends its turn.
 const SPEAK: &str = "\
 echo \"$CREW_AS $CREW_TURN $$\" >> .stage/turns
+mkfifo \".stage/$CREW_TURN\"
 while :; do
-  read -r cue < \".stage/$CREW_AS\"
+  read -r cue < \".stage/$CREW_TURN\"
   eval \"$cue\"
 done
 ";
@@ -61,8 +62,6 @@ impl Stage {
         std::fs::create_dir(stage.scene.project().join(".stage")).unwrap();
         for name in team {
             stage.scene.put(&format!(".crew/teammates/{name}.md"), PROFILE);
-            let made = stage.scene.program("mkfifo").arg(stage.scene.project().join(".stage").join(name)).status().unwrap();
-            assert!(made.success());
         }
         stage.git(&["add", "."]);
         stage.git(&["commit", "--quiet", "-m", "first"]);
@@ -181,9 +180,10 @@ impl Stage {
     /// Waits until it is somebody's turn and the script waits for what it is to do.
     #[track_caller]
     pub(super) fn turn_of(&self, who: &str) -> Cue<'_> {
-        let path = self.scene.project().join(".stage").join(who);
         let mut fifo = None;
         until(&format!("{who} has the turn; the run: {}", self.document("state.json")), || {
+            let turn = self.document("turn.json");
+            let path = self.scene.project().join(".stage").join(turn["turn"].as_str().filter(|_| turn["of"] == who).unwrap_or("none"));
             // Refused as long as nobody reads.
             let open = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(&path);
             fifo = open.ok();
