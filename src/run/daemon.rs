@@ -47,6 +47,10 @@ pub(super) struct Daemon {
     pub(super) cut_short: BTreeSet<String>,
     /// Since when a turn is being stopped.
     pub(super) stopping: Option<Instant>,
+    /// A turn that nobody has taken up, and how often it was looked at.
+    pub(super) untaken: Option<(String, u32)>,
+    /// Whether it looks because its time has come, and not because something happened.
+    pub(super) slept: bool,
     /// Whether it has not yet looked once.
     pub(super) is_new: bool,
     /// A checkpoint that is to be made.
@@ -80,11 +84,16 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
         return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
     };
+    let place = board.place().clone();
     let settings = Settings::read(&mut board);
     let runtime = machine::runtime().map_err(start)?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         match settings {
-            Ok(settings) => Daemon::enter(board, run, settings)?.work().await,
+            Ok(settings) => match Daemon::enter(board, Run::of(&place)?, settings)?.work().await {
+                // What people wrote cannot be used: to begin again would not mend it.
+                Err(failure @ (Failure::Usage(_) | Failure::Refused { .. })) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
+                worked => worked,
+            },
             Err(failure) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
         }
     })
@@ -112,6 +121,8 @@ impl Daemon {
             state,
             cut_short: BTreeSet::new(),
             stopping: None,
+            untaken: None,
+            slept: false,
             is_new: true,
             wanted: None,
             events,
@@ -144,10 +155,12 @@ impl Daemon {
         loop {
             match self.tick()? {
                 After::Again => {}
-                After::Sleep(pause) => tokio::select! {
-                    () = self.wake.notified() => {}
-                    () = tokio::time::sleep(pause) => {}
-                },
+                After::Sleep(pause) => {
+                    self.slept = tokio::select! {
+                        () = self.wake.notified() => false,
+                        () = tokio::time::sleep(pause) => true,
+                    };
+                }
                 After::End => break,
             }
             self.is_new = false;

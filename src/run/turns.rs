@@ -16,6 +16,9 @@ use crate::run::posting;
 /// How long a turn that is to end may take before its teammate's process is killed.
 const STOP_GRACE: Duration = Duration::from_secs(8);
 
+/// So many looks by the clock, of which there is one every five seconds, a teammate has for taking its turn up.
+const MOST_LOOKS: u32 = 24;
+
 /// What has become of the open turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -46,7 +49,7 @@ impl Daemon {
             after: self.window.last(),
             only_work,
             base: taken.state.clone(),
-            shared: self.board.index().in_progress().next().is_some(),
+            shared: self.is_tree_shared(),
             again: self.cut_short.remove(who),
             begun: None,
             ended: None,
@@ -79,11 +82,33 @@ impl Daemon {
         if stop {
             return self.stop_turn(&open);
         }
-        let shared = open.shared || self.board.index().in_progress().next().is_some();
+        let shared = open.shared || self.is_tree_shared();
         if shared != open.shared {
             self.change_open(&open.turn, |turn| turn.shared = true)?;
         }
+        if open.begun.is_none() && self.is_overdue(&open.turn) {
+            self.close(&open, &End::Silent("it was not taken up; `crew logs` and the teammate's own log may say why".into()))?;
+            return Ok(Turn::Closed);
+        }
         Ok(Turn::GoesOn)
+    }
+
+    /// Whether a teammate works on a task at this moment. What a person has claimed by hand says nothing: it may lie for
+    /// days.
+    fn is_tree_shared(&self) -> bool {
+        let claims = self.board.index().in_progress().filter_map(|id| self.board.read_task(id).ok()).filter_map(|(_, task)| task.claim);
+        claims.into_iter().any(|claim| claim.process.is_some())
+    }
+
+    /// Whether a turn that nobody has taken up has been looked at often enough. Looks are counted, not time: a machine
+    /// that was suspended has not looked.
+    fn is_overdue(&mut self, turn: &str) -> bool {
+        let (of, looks) = self.untaken.get_or_insert_with(|| (turn.to_owned(), 0));
+        if of != turn {
+            (*of, *looks) = (turn.to_owned(), 0);
+        }
+        *looks += u32::from(self.slept);
+        *looks > MOST_LOOKS
     }
 
     /// Its command has ended, without a post as far as was read.
