@@ -23,6 +23,7 @@ pub(crate) mod requests;
 pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod starting;
+pub(crate) mod stopping;
 pub(crate) mod supervisor;
 mod suspending;
 mod turns;

@@ -23,8 +23,7 @@ impl Resume {
         let last = run.thread.last_seq()?;
         let state = run.state.update(|state| {
             if matches!(state.state, RunState::Paused | RunState::Stopped) {
-                (state.resumed, state.silent) = (if state.state == RunState::Paused { last } else { state.resumed }, None);
-                (state.state, state.reason) = (RunState::Running, None);
+                state.go_on(last);
             }
             state.state
         })?;

@@ -52,15 +52,20 @@ pub(crate) fn answer(board: &mut Board, run: &Run, ask: &Ask, text: &str) -> Res
     }
     // The answer stands in the thread first: the record is repaired from it.
     let mut thread = run.thread.lock(PATIENCE)?;
-    if run.asks.get(ask.id)?.answer.is_none() && !thread.since(ask.id)?.iter().any(|post| post.is_of_user() && post.re == Some(ask.id)) {
+    let given = thread.since(ask.id)?.into_iter().find(|post| post.is_of_user() && post.re == Some(ask.id));
+    if let Some(given) = given {
+        drop(thread);
+        run.asks.repair(ask.id, Answer { at: given.ts.unwrap_or(answer.at), decision: None, text: Some(given.text) })?;
+    } else if run.asks.get(ask.id)?.answer.is_none() {
         let task = ask.task.as_ref().map(TaskId::to_string);
         thread.append(Draft { from: USER.into(), text: text.to_owned(), re: Some(ask.id), task, ..Draft::default() })?;
         drop(thread);
         board::crash::point("answer.appended");
         run.asks.repair(ask.id, answer)?;
-    } else {
-        run.asks.answer(ask.id, answer)?;
+        return take_up_again(board, ask);
     }
+    // There is one answer, and this is another.
+    run.asks.answer(ask.id, answer)?;
     take_up_again(board, ask)
 }
 

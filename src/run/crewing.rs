@@ -123,20 +123,23 @@ impl Crew {
         Ok(std::mem::take(&mut self.told))
     }
 
-    /// At the end of a run: those that do nothing end at once, and with `everybody` the others put their work back.
-    pub(crate) fn dismiss(&mut self, board: &Board, everybody: bool) {
-        let seen = board.teammates().unwrap_or_default();
-        for (name, hired) in &mut self.hired {
-            let pid = hired.process.id();
-            let record = seen.iter().filter(|seen| seen.living && seen.name == *name).find_map(|seen| seen.record.as_ref());
-            // One that is only about to begin has no record yet, and nothing that it does.
-            let is_busy = record.is_some_and(|record| record.process.pid == pid && record.status != Activity::Idle);
-            let lives = matches!(hired.process.try_wait(), Ok(None));
-            if let Some(process) = Process::of(pid).filter(|_| lives && (everybody || !is_busy))
-                && let Err(e) = teammates::detach::end(&process, teammates::detach::Force::Terminate)
-            {
-                tracing::warn!("{name}: {e}");
-            }
+    /// Their processes, by name.
+    pub(crate) fn hired(&self) -> BTreeMap<String, Process> {
+        let process = |hired: &Hired| Process::of(hired.process.id());
+        self.hired.iter().filter_map(|(name, hired)| Some((name.to_string(), process(hired)?))).collect()
+    }
+}
+
+/// At the end of a run: those of its teammates that do nothing end at once, and with `everybody` the others put their
+/// work back.
+pub(crate) fn dismiss(board: &Board, hired: &BTreeMap<String, Process>, everybody: bool) {
+    let teammates = board.teammates().unwrap_or_default();
+    for (name, process) in hired {
+        let records = || teammates.iter().filter_map(|seen| seen.record.as_ref());
+        if (everybody || records().any(|record| record.process == *process && record.status == Activity::Idle))
+            && let Err(e) = teammates::detach::end(process, teammates::detach::Force::Terminate)
+        {
+            tracing::warn!("{name}: {e}");
         }
     }
 }

@@ -21,19 +21,21 @@ use crate::log::{self, Log};
 use crate::machine;
 use crate::rules::boundary::{self, Known, Request, Step};
 use crate::run::audit::{self, Auditing};
-use crate::run::crewing::Crew;
+use crate::run::crewing::{self, Crew};
 use crate::run::effects::Effects;
 use crate::run::recording::{self, Taken, Wanted};
 use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
 use crate::run::window::Window;
-use crate::run::{PATIENCE, hold_for_life, requests, starting};
+use crate::run::{PATIENCE, hold_for_life, requests};
 
 /// How often it looks by itself: for what no event tells of, a process that died above all.
 const POLL: Duration = Duration::from_secs(5);
 /// The same while a turn is to end, or where there are no events.
 const SOON: Duration = Duration::from_millis(500);
+/// Why a run has ended in which nothing may be run any more.
+const NOT_ARMED: &str = "not_armed";
 /// The lock that every daemon holds for its life.
 pub(crate) const LOCK: &str = "daemon.lock";
 
@@ -347,7 +349,7 @@ impl Daemon {
 
     fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
         match step {
-            Step::End { state, code, who, text } => Ok(self.end(state, code, who, text, request)?),
+            Step::End { state, code, who, text } => self.end(state, code, who, text, request),
             Step::Speak { who, why, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
@@ -406,48 +408,53 @@ impl Daemon {
         let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
         match told {
             Err(Failure::Refused { rule: "not-armed", message }) => {
-                let after = self.end(RunState::Paused, "not_armed", None, format!("{message}; then `crew start`"), None)?;
-                Ok(!matches!(after, After::End))
+                self.end(RunState::Paused, NOT_ARMED, None, format!("{message}; then `crew start`"), None)?;
+                Ok(false)
             }
             told => {
                 for (what, details) in told? {
                     self.tell(what, details);
+                }
+                let hired = self.crew.hired();
+                if hired.iter().any(|(name, process)| self.state.hired.get(name) != Some(process)) {
+                    self.change_state(|state| state.hired.extend(hired))?;
                 }
                 Ok(true)
             }
         }
     }
 
-    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<After> {
-        tracing::info!("{state}: {text}");
-        self.tell("run", serde_json::json!({ "state": state.as_str(), "code": code, "text": text }));
+    /// Ends the run, unless a person has said something meanwhile.
+    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<After, Failure> {
         let applied = self.window.last();
+        let reason = Reason { code: code.to_owned(), who, text, at: clock::now() };
         self.change_state(|kept| {
             kept.applied = applied;
             kept.daemon = None;
             kept.state = state;
-            kept.reason = Some(Reason { code: code.to_owned(), who, text, at: clock::now() });
+            kept.reason = Some(reason.clone());
         })?;
-        if request.is_none() && self.is_called_back()? {
+        if request.is_none() && code != NOT_ARMED && self.hears_more()? {
             self.change_state(|kept| {
-                starting::let_go_on(kept, applied);
+                kept.go_on(applied);
                 kept.daemon = Some(Process::current().clone());
             })?;
             return Ok(After::Again);
         }
+        tracing::info!("{state}: {}", reason.text);
+        self.tell("run", serde_json::json!({ "state": state.as_str(), "code": code, "text": reason.text }));
         if request.is_some() {
             requests::withdraw(self.run.dir())?;
         }
         self.close_untaken()?;
-        self.crew.dismiss(&self.board, state == RunState::Stopped);
+        crewing::dismiss(&self.board, &self.state.hired, state == RunState::Stopped);
         Ok(After::End)
     }
 
-    /// Whether a person has said or decided something since this last looked. Whoever did saw the run at work still, and
-    /// has left the rest to it.
-    fn is_called_back(&self) -> Result<bool> {
-        let new = self.run.thread.since(self.window.last())?;
-        Ok(!self.run.inbox()?.is_empty() || new.iter().any(|post| post.is_of_user() || post.decision.is_some()))
+    /// Whether a person has said something since it last looked: whoever does relies on a run that is active.
+    fn hears_more(&self) -> Result<bool> {
+        let is_word = |post: &Post| post.is_of_user() || post.decision.is_some();
+        Ok(self.run.thread.since(self.window.last())?.iter().any(is_word) || !self.run.inbox()?.is_empty())
     }
 
     fn enter_state(&mut self, state: RunState, reason: Option<Reason>) -> Result<()> {

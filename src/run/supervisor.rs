@@ -38,7 +38,9 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     };
     let events = Events::of_run(Arc::clone(run.dir()));
     let mut restarts = VecDeque::new();
-    wait_for_the_last(&run)?;
+    if wait_for_the_last(&run)? && !run.state.read()?.state.is_active() {
+        return Ok(Exit::DONE);
+    }
     let mut awake = None;
     loop {
         let mut daemon = begin(context, &board, &run)?;
@@ -63,13 +65,15 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     }
 }
 
-/// A daemon may have outlived its supervisor: it goes on, and only then another one begins.
-fn wait_for_the_last(run: &Run) -> Result<(), Failure> {
+/// A daemon may have outlived its supervisor: it goes on, and only then another one begins. `true`: one had.
+fn wait_for_the_last(run: &Run) -> Result<bool, Failure> {
     let lock = LockFile::open(run.dir(), daemon::LOCK)?;
+    let mut waited = false;
     while lock.try_lock(Mode::Exclusive)?.is_none() {
+        waited = true;
         std::thread::sleep(POLL);
     }
-    Ok(())
+    Ok(waited)
 }
 
 fn begin(context: &Context, board: &board::Board, run: &Run) -> Result<Child, Failure> {

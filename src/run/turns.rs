@@ -113,11 +113,15 @@ impl Daemon {
 
     /// Its command has ended, without a post as far as was read.
     fn ended(&mut self, open: &OpenTurn, ended: &Ended, stop: bool) -> Result<Turn, Failure> {
+        if self.run.thread.since(self.window.last())?.iter().any(|post| post.turn.as_ref() == Some(&open.turn)) {
+            // It did post, after the thread was read.
+            return Ok(Turn::Closed);
+        }
         let implied = match ended.exit {
             Some(0) => Kind::WorkDone,
             Some(TRY_LATER) => Kind::Wait,
             _ => {
-                let end = if stop { End::Stopped } else { End::Silent(ended.how.clone()) };
+                let end = if stop || open.stop.is_some() { End::Stopped } else { End::Silent(ended.how.clone()) };
                 if ended.exit.is_none() {
                     self.cut_short.insert(open.of.clone());
                 }

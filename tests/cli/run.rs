@@ -1,3 +1,9 @@
-//! The run, from its beginning to its end, with teammates that are commands.
+//! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
 mod example;
+mod gates;
+mod killed;
+mod posts;
+mod requests;
+mod stage;
+mod talk;

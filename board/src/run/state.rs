@@ -127,6 +127,9 @@ pub struct State {
     /// The daemon's process; it may have died since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Process>,
+    /// The teammates' processes that daemons of this run have started; they may have died since.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hired: BTreeMap<String, Process>,
     /// The last post whose effects are all there.
     pub applied: u64,
     /// When a credited task was last seen to be completed in a lane, as the thread's last number then.
@@ -159,6 +162,14 @@ fn is_zero(amount: &f64) -> bool {
 }
 
 impl State {
+    /// Somebody wants it to go on: what had stopped it does not stop it again at once. `last`: the last post.
+    pub fn go_on(&mut self, last: u64) {
+        if self.state == RunState::Paused {
+            self.resumed = last;
+        }
+        (self.silent, self.reason, self.state) = (None, None, RunState::Running);
+    }
+
     /// Whether the daemon that it names lives. What cannot be asked counts as alive.
     pub fn is_alive(&self) -> bool {
         self.daemon.as_ref().is_some_and(|daemon| daemon.liveness() != Liveness::Dead)
