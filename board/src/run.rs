@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::record::{Durable, Record};
 use crate::thread::Thread;
 
-pub use asks::{Answer, Ask, AskKind, Asks, Decision};
+pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
 pub use state::{Reason, RunState, Silent, State};

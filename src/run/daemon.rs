@@ -20,6 +20,7 @@ use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
 use crate::rules::boundary::{self, Known, Request, Step};
+use crate::run::at_work::Part;
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::{self, Crew};
 use crate::run::effects::Effects;
@@ -28,7 +29,7 @@ use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
 use crate::run::window::Window;
-use crate::run::{PATIENCE, hold_for_life, requests};
+use crate::run::{PATIENCE, requests};
 
 /// How often it looks by itself: for what no event tells of, a process that died above all.
 const POLL: Duration = Duration::from_secs(5);
@@ -36,8 +37,6 @@ const POLL: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(500);
 /// Why a run has ended in which nothing may be run any more.
 const NOT_ARMED: &str = "not_armed";
-/// The lock that every daemon holds for its life.
-pub(crate) const LOCK: &str = "daemon.lock";
 
 /// The daemon of this process.
 pub(super) struct Daemon {
@@ -83,7 +82,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let mut board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
+    let Some(_held) = Part::Daemon.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
     };
     let place = board.place().clone();

@@ -21,7 +21,7 @@ use board::post::{Kind, Post};
 use board::run::State;
 use boundary::{Known, Limits, Work, next};
 use scheduler::Seat;
-use teammates::attempt::Waits;
+use teammates::waits::Waits;
 
 /// A decision may take this long, in microseconds.
 const BOUND: f64 = 50.0;
