@@ -1,6 +1,7 @@
 # A scratch directory for an example, gone at its end. Sourced by the examples' run.sh.
 #
-# Sets CREW (with its whole path) and scratch. The caller sets `at_exit` to a function that is to be called first.
+# Sets CREW (with its whole path) and scratch. The caller sets `at_exit` to a function that is to be called first, and
+# `keep_in` to a directory that is to be used, and to stay, instead of a temporary one.
 
 CREW=${CREW:-crew}
 case $CREW in
@@ -8,7 +9,13 @@ case $CREW in
     */*) CREW=$PWD/$CREW ;;
 esac
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/$example.XXXXXX")
+if [ -n "${keep_in-}" ]; then
+    mkdir -p "$keep_in"
+    scratch=$(cd "$keep_in" && pwd)
+    KEEP=1
+else
+    scratch=$(mktemp -d "${TMPDIR:-/tmp}/$example.XXXXXX")
+fi
 # shellcheck disable=SC2317  # called by the trap
 clean_up() {
     ${at_exit-}

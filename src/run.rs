@@ -8,7 +8,9 @@
 pub(crate) mod answering;
 pub(crate) mod archiving;
 pub(crate) mod at_rest;
+pub(crate) mod at_work;
 pub(crate) mod audit;
+mod awake;
 pub(crate) mod crewing;
 pub(crate) mod daemon;
 mod effects;
@@ -24,10 +26,11 @@ pub(crate) mod settings;
 pub(crate) mod starting;
 pub(crate) mod stopping;
 pub(crate) mod supervisor;
+mod suspending;
 mod turns;
 mod window;
 
 use std::time::Duration;
 
-/// How long the thread's lock is waited for; it is held for moments.
+/// How long the thread's lock, or the board's, is waited for; they are held for moments.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use crate::disk::Dir;
 use crate::error::{Refusal, Result, Rule};
 use crate::lock::{Held, LockFile, Mode, PATIENCE};
 use crate::place::Place;
-use crate::tree::{WorkTree, commit_all, crew};
+use crate::tree::{State, WorkTree, commit_all, crew, state_of};
 use crate::{clock, crash};
 
 mod exact;
@@ -62,6 +62,15 @@ pub struct Checkpoints {
     place: Place,
 }
 
+/// What lay in a working tree at a moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// How it stood to HEAD.
+    pub state: State,
+    plain: Oid,
+    exact: Oid,
+}
+
 const REFS: &str = "refs/crew/checkpoints/";
 const EXACT: &str = "refs/crew/exact/";
 /// The line of a commit that names the board whose checkpoint it is.
@@ -92,6 +101,21 @@ impl Checkpoints {
         self.made(&tree, &state, why, seq, kind).map(Some)
     }
 
+    /// Takes what lies there now into the repository, for a checkpoint that is made of it later: others may go on to
+    /// work meanwhile. `None`: there is no repository.
+    pub fn take(&self) -> Result<Option<Snapshot>> {
+        let Some(tree) = WorkTree::of(&self.place)? else { return Ok(None) };
+        let snapshot = taken(&tree).and_then(|(_, plain, exact)| Ok(Snapshot { state: state_of(&tree, plain)?, plain, exact }));
+        snapshot.map(Some).map_err(tree.failed("take the tree of"))
+    }
+
+    /// Makes a checkpoint under refs of what was taken, as [`Checkpoints::make`] does.
+    pub fn keep(&self, snapshot: &Snapshot, why: &str, seq: Option<u64>) -> Result<Checkpoint> {
+        let tree = WorkTree::needed(&self.place)?;
+        let (state, _held) = self.locked()?;
+        self.made_of(&tree, &state, (snapshot.plain, snapshot.exact), why, seq, Kind::Refs)
+    }
+
     fn place(&self) -> &Place {
         &self.place
     }
@@ -102,11 +126,16 @@ impl Checkpoints {
         Ok((state, held))
     }
 
-    /// Makes one; under the lock.
+    /// Makes one of what lies there; under the lock.
     fn made(&self, tree: &WorkTree, state: &Dir, why: &str, seq: Option<u64>, kind: Kind) -> Result<Checkpoint> {
+        let (_, plain, exact) = taken(tree).map_err(tree.failed("make a checkpoint of"))?;
+        self.made_of(tree, state, (plain, exact), why, seq, kind)
+    }
+
+    /// Makes one of a tree, and what that is to the byte; under the lock.
+    fn made_of(&self, tree: &WorkTree, state: &Dir, (plain, exact): (Oid, Oid), why: &str, seq: Option<u64>, kind: Kind) -> Result<Checkpoint> {
         let mut list = List::read_to_write(state)?;
         let failed = tree.failed("make a checkpoint of");
-        let (_, plain, exact) = taken(tree).map_err(&failed)?;
         self.adopt(tree, &mut list).map_err(&failed)?;
         let head = tree.head().map_err(&failed)?.map(|head| head.id().to_string());
         if let Some(last) = list.checkpoints.last()

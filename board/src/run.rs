@@ -10,7 +10,7 @@ mod open_turn;
 mod state;
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::Dir;
@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::record::{Durable, Record};
 use crate::thread::Thread;
 
-pub use asks::{Answer, Ask, AskKind, Asks, Decision};
+pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
 pub use state::{Reason, RunState, Silent, State};
@@ -53,6 +53,11 @@ impl Run {
             Err(e) if matches!(e.io_kind(), Some(ErrorKind::NotFound | ErrorKind::NotADirectory)) => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Those that lie in a state directory which is there.
+    pub fn at(state: &Path) -> Result<Run> {
+        Ok(Run::in_dir(Arc::new(Dir::open(state)?)))
     }
 
     fn in_dir(dir: Arc<Dir>) -> Run {

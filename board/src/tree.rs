@@ -46,15 +46,18 @@ pub fn sha(place: &Place) -> Result<Option<String>> {
 /// The same together with what is committed; `None` and errors as those of [`sha`].
 pub fn state(place: &Place) -> Result<Option<State>> {
     let Some(tree) = WorkTree::of(place)? else { return Ok(None) };
-    let state = || {
-        let head = tree.head()?;
-        Ok(State {
-            head_tree: head.as_ref().map(|head| tree.without_left_out(&head.tree()?)).transpose()?.map(|id| id.to_string()),
-            head: head.map(|head| head.id().to_string()),
-            tree: tree.taken()?.write_tree_to(&tree.repository)?.to_string(),
-        })
-    };
-    state().map(Some).map_err(tree.failed("take the tree of"))
+    let state = tree.taken().and_then(|mut index| state_of(&tree, index.write_tree_to(&tree.repository)?));
+    state.map(Some).map_err(tree.failed("take the tree of"))
+}
+
+/// How a working tree of which the tree is known stands to HEAD.
+pub(crate) fn state_of(tree: &WorkTree, taken: Oid) -> std::result::Result<State, git2::Error> {
+    let head = tree.head()?;
+    Ok(State {
+        head_tree: head.as_ref().map(|head| tree.without_left_out(&head.tree()?)).transpose()?.map(|id| id.to_string()),
+        head: head.map(|head| head.id().to_string()),
+        tree: taken.to_string(),
+    })
 }
 
 /// What differs between two trees (or commits), as a unified diff of at most `most` bytes. One that is longer is cut

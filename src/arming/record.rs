@@ -49,9 +49,8 @@ impl Record {
         let goal = Goal::read(place).ok().flatten();
         let checks: Vec<&Command> = goal.iter().flat_map(|goal| &goal.checks).collect();
         if !checks.is_empty() {
-            // The goal's words may change: they are read, not run.
+            // The goal's words may change: they are read, not run. What a check names by a path is the team's work.
             record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
-            checks.iter().flat_map(|check| programs(project, check)).for_each(|program| record.add(project, &program));
         }
         record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
         record

@@ -20,6 +20,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let (number, text) = match self.what.as_slice() {
+            [number] if number.parse::<u64>().is_ok() => return Err(Failure::Usage(format!("`crew answer {number} \"…\"`: the words are missing"))),
             [text] => (None, text),
             [number, text, ..] => (Some(number.parse().map_err(|_| Failure::Usage(format!("{number:?} is no number; `crew answer NUMBER TEXT`")))?), text),
             [] => return Err(Failure::Usage("`crew answer NUMBER TEXT`".into())),

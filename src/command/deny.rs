@@ -1,6 +1,7 @@
 //! `crew deny`: a person's no to a gate.
 
-use board::run::{AskKind, Decision, Run};
+use board::post::Decision;
+use board::run::{AskKind, Run};
 
 use super::send::begin_where_allowed;
 use crate::context::Context;

@@ -42,7 +42,8 @@ impl Shutdown {
             true => board.teammates()?.into_iter().filter(|seen| seen.living).map(|seen| seen.name).collect(),
             false => self.names.clone(),
         };
-        if let Some(absent) = names.iter().find(|name| !board.lives(name)) {
+        // Of everybody, one may have ended by itself since.
+        if let Some(absent) = names.iter().find(|name| !board.lives(name)).filter(|_| !self.all) {
             return Err(Failure::Refused { rule: "not-at-work", message: format!("{absent} is not at work; `crew team` shows who is") });
         }
         let inboxes = Arc::new(board.place().inboxes()?);

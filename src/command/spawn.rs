@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use board::name::Name;
 use board::place::Place;
 use board::presence;
-use teammates::attempt::Waits;
 use teammates::profile::{self, Origin, Profile, Runner};
 use teammates::teammate::Teammate;
+use teammates::waits::Waits;
 use teammates::workplace::Workplace;
 use tokio::task::LocalSet;
 

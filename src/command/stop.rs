@@ -8,7 +8,7 @@ use board::{Board, clock};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
-use crate::run::{requests, starting, stopping};
+use crate::run::{at_work, requests, stopping};
 
 /// Stop the run: the turn under way ends, and everything is kept
 ///
@@ -25,7 +25,7 @@ impl Stop {
         let mut board = context.board()?;
         let run = Run::of(board.place())?;
         let deadline = Instant::now() + self.timeout;
-        let said = if starting::is_at_work(&run)? {
+        let said = if at_work::is_at_work(&run)? {
             requests::ask(run.dir(), Request::Stop)?;
             if !wait_until_ended(&run, self.timeout)? {
                 return Err(self.too_slow(&still_running(&board, &run)?));
@@ -65,7 +65,7 @@ fn say_stopped(run: &Run) -> Result<bool, Failure> {
 /// Waits until neither daemon nor supervisor lives.
 pub(super) fn wait_until_ended(run: &Run, patience: Duration) -> Result<bool, Failure> {
     let deadline = Instant::now() + patience;
-    while starting::is_at_work(run)? {
+    while at_work::is_at_work(run)? {
         if Instant::now() > deadline {
             return Ok(false);
         }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use board::post::Decision;
 use board::post::{Kind, Post};
-use board::run::{Decision, OnlyWork, RunState, State};
+use board::run::{OnlyWork, RunState, State};
 use jiff::Timestamp;
-use teammates::attempt::Waits;
+use teammates::waits::Waits;
 
 use super::scheduler::{self, Asked, Seat, Situation};
 use super::{talk, wait};

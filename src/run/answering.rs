@@ -3,13 +3,13 @@
 use board::Board;
 use board::clock;
 use board::name::Name;
+use board::post::Decision;
 use board::post::USER;
-use board::run::{Answer, Ask, AskKind, Decision, Run};
+use board::run::{Answer, Ask, AskKind, Run};
 use board::task::Parked;
 use board::task_id::TaskId;
 use board::thread::Draft;
 
-use crate::command::PATIENCE as BOARD_PATIENCE;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
 
@@ -73,7 +73,7 @@ pub(crate) fn answer(board: &mut Board, run: &Run, ask: &Ask, text: &str) -> Res
 /// A task that waited for this answer is pending again, for the one that asked.
 pub(crate) fn take_up_again(board: &mut Board, ask: &Ask) -> Result<(), Failure> {
     let Some(task) = &ask.task else { return Ok(()) };
-    let mut locked = board.lock(BOARD_PATIENCE)?;
+    let mut locked = board.lock(PATIENCE)?;
     locked.see()?;
     let parked = locked.board().read_task(task).ok().and_then(|(_, task)| task.parked.filter(|_| task.claim.is_none()));
     if let Some(Parked::Ask { ask: Some(number) }) = parked

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use board::disk::Dir;
 use board::post::AUDIT;
-use board::run::{Decision, Run};
+use board::post::Decision;
+use board::run::Run;
 use board::thread::Draft;
 use board::{Board, Result, turn};
 

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use board::alive::Process;
 use board::events::Events;
-use board::lock::{LockFile, Mode};
 use board::post::Post;
 use board::run::{Reason, Run, RunState, State};
 use board::thread::Draft;
@@ -21,9 +20,11 @@ use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
 use crate::rules::boundary::{self, Known, Request, Step};
+use crate::run::at_work::Part;
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::{self, Crew};
 use crate::run::effects::Effects;
+use crate::run::recording::{self, Taken, Wanted};
 use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
 use crate::run::turns::Turn;
@@ -36,8 +37,6 @@ const POLL: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(500);
 /// Why a run has ended in which nothing may be run any more.
 const NOT_ARMED: &str = "not_armed";
-/// The lock that every daemon holds for its life.
-pub(crate) const LOCK: &str = "daemon.lock";
 
 /// The daemon of this process.
 pub(super) struct Daemon {
@@ -49,8 +48,14 @@ pub(super) struct Daemon {
     pub(super) cut_short: BTreeSet<String>,
     /// Since when a turn is being stopped.
     pub(super) stopping: Option<Instant>,
+    /// A turn that nobody has taken up, and how often it was looked at.
+    pub(super) untaken: Option<(String, u32)>,
+    /// Whether it looks because its time has come, and not because something happened.
+    pub(super) slept: bool,
     /// Whether it has not yet looked once.
     pub(super) is_new: bool,
+    /// A checkpoint that is to be made.
+    wanted: Option<Wanted>,
     events: Events,
     settings: Settings,
     profiles: Profiles,
@@ -77,14 +82,19 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let mut board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+    let Some(_held) = Part::Daemon.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
     };
+    let place = board.place().clone();
     let settings = Settings::read(&mut board);
     let runtime = machine::runtime().map_err(start)?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         match settings {
-            Ok(settings) => Daemon::enter(board, run, settings)?.work().await,
+            Ok(settings) => match Daemon::enter(board, Run::of(&place)?, settings)?.work().await {
+                // What people wrote cannot be used: to begin again would not mend it.
+                Err(failure @ (Failure::Usage(_) | Failure::Refused { .. })) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
+                worked => worked,
+            },
             Err(failure) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
         }
     })
@@ -112,7 +122,10 @@ impl Daemon {
             state,
             cut_short: BTreeSet::new(),
             stopping: None,
+            untaken: None,
+            slept: false,
             is_new: true,
+            wanted: None,
             events,
             settings,
             profiles: Profiles::default(),
@@ -143,10 +156,12 @@ impl Daemon {
         loop {
             match self.tick()? {
                 After::Again => {}
-                After::Sleep(pause) => tokio::select! {
-                    () = self.wake.notified() => {}
-                    () = tokio::time::sleep(pause) => {}
-                },
+                After::Sleep(pause) => {
+                    self.slept = tokio::select! {
+                        () = self.wake.notified() => false,
+                        () = tokio::time::sleep(pause) => true,
+                    };
+                }
                 After::End => break,
             }
             self.is_new = false;
@@ -159,7 +174,8 @@ impl Daemon {
 
     /// What was there before the run is on record, also what a turn had written that died with the last daemon.
     fn baseline(&mut self) -> Result<()> {
-        self.checkpoint("baseline before run", None);
+        self.wanted = Some(Wanted { why: "baseline before run".into(), seq: None });
+        self.record_now();
         if self.state.baseline.is_none()
             && let Ok(Some(tree)) = board::tree::sha(self.board.place())
         {
@@ -194,6 +210,7 @@ impl Daemon {
         }
         let step = self.decide(request)?;
         let after = self.act(step, request)?;
+        self.record_now();
         self.applied()?;
         match after {
             After::Sleep(_) if !self.crew_up()? => Ok(After::End),
@@ -245,7 +262,7 @@ impl Daemon {
     fn on_work(&mut self, post: &Post) -> Result<()> {
         if post.is_work() {
             let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
-            self.checkpoint(&format!("{}: {line}", post.from), Some(post.seq));
+            self.wanted = Some(Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) });
         } else if post.credited == Some(false) {
             let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
             self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?;
@@ -464,10 +481,40 @@ impl Daemon {
         Ok(())
     }
 
-    /// Puts the tree on record, where there is a repository and checkpoints are wanted.
-    fn checkpoint(&mut self, why: &str, seq: Option<u64>) {
-        match crate::run::recording::checkpoint(&self.board, self.settings.checkpoints, why, seq) {
-            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": why })),
+    /// Puts the tree on record that a turn has begun with, if that is wanted.
+    pub(super) fn record(&mut self, taken: &Taken) {
+        if let Some(wanted) = self.wanted.take() {
+            self.recorded(&wanted, recording::keep(self.board.place(), self.settings.checkpoints, taken, &wanted));
+        }
+    }
+
+    /// The same of what is there now.
+    fn record_now(&mut self) {
+        if let Some(wanted) = self.wanted.take() {
+            self.recorded(&wanted, recording::make(self.board.place(), self.settings.checkpoints, &wanted));
+        }
+    }
+
+    /// The tree as the next turn begins with it.
+    pub(super) fn take_tree(&mut self) -> Taken {
+        match recording::take(self.board.place(), self.settings.checkpoints, &mut self.wanted) {
+            Ok((taken, made)) => {
+                if let Some(number) = made {
+                    self.tell("checkpoint", serde_json::json!({ "number": number }));
+                }
+                taken
+            }
+            // What git cannot say now credits nothing later; the turn is given all the same.
+            Err(e) => {
+                self.say(format!("no work of this turn can be credited: {e}"));
+                Taken::default()
+            }
+        }
+    }
+
+    fn recorded(&self, wanted: &Wanted, made: Result<Option<u64>>) {
+        match made {
+            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": wanted.why })),
             Ok(None) => {}
             // What cannot be put on record now is no reason to stop the work.
             Err(e) => self.say(format!("no checkpoint: {e}")),

@@ -1,17 +1,60 @@
-//! Checkpoints of a run.
+//! Checkpoints of a run: the baseline at once, that of credited work when the next turn has begun, since to put one on
+//! disk takes longer than a teammate should wait.
 
-use board::checkpoints::{self, Kind};
-use board::{Board, Result};
-use teammates::config::Checkpoints;
+use board::checkpoints::{Checkpoints, Kind, Snapshot};
+use board::place::Place;
+use board::{Result, tree};
+use teammates::config;
 
-/// Puts the working tree on record; the answer is the checkpoint's number. `None`: there is no repository, or none are
-/// wanted.
-pub(super) fn checkpoint(board: &Board, kind: Checkpoints, why: &str, seq: Option<u64>) -> Result<Option<u64>> {
-    let kind = match kind {
-        Checkpoints::Off => return Ok(None),
-        Checkpoints::Refs => Kind::Refs,
-        Checkpoints::Branch => Kind::Branch,
+/// A checkpoint that is to be made of the tree as it is now.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    /// Its message.
+    pub(super) why: String,
+    /// The post that it follows.
+    pub(super) seq: Option<u64>,
+}
+
+/// What was taken of the working tree: to judge the next turn by, and to make a checkpoint of.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// How it stands; `None`: there is no repository.
+    pub(super) state: Option<tree::State>,
+    snapshot: Option<Snapshot>,
+}
+
+/// Takes the working tree. On a branch there is nothing to take first: what is wanted is made at once.
+pub(super) fn take(place: &Place, kind: config::Checkpoints, wanted: &mut Option<Wanted>) -> Result<(Taken, Option<u64>)> {
+    let mut made = None;
+    if kind == config::Checkpoints::Branch
+        && let Some(wanted) = wanted.take()
+    {
+        made = make(place, kind, &wanted)?;
+    }
+    let taken = match (wanted.is_some(), Checkpoints::of(place)) {
+        (true, checkpoints) => {
+            let snapshot = checkpoints.take()?;
+            Taken { state: snapshot.as_ref().map(|snapshot| snapshot.state.clone()), snapshot }
+        }
+        (false, _) => Taken { state: tree::state(place)?, snapshot: None },
     };
-    let made = checkpoints::Checkpoints::of(board.place()).make(why, seq, kind)?;
-    Ok(made.map(|made| made.number))
+    Ok((taken, made))
+}
+
+/// Makes a checkpoint of what was taken; the answer is its number.
+pub(super) fn keep(place: &Place, kind: config::Checkpoints, taken: &Taken, wanted: &Wanted) -> Result<Option<u64>> {
+    match (&taken.snapshot, kind) {
+        (Some(snapshot), config::Checkpoints::Refs) => Ok(Some(Checkpoints::of(place).keep(snapshot, &wanted.why, wanted.seq)?.number)),
+        _ => Ok(None),
+    }
+}
+
+/// Makes one of what is there now; the answer is its number. `None`: there is no repository, or none are wanted.
+pub(super) fn make(place: &Place, kind: config::Checkpoints, wanted: &Wanted) -> Result<Option<u64>> {
+    let kind = match kind {
+        config::Checkpoints::Off => return Ok(None),
+        config::Checkpoints::Refs => Kind::Refs,
+        config::Checkpoints::Branch => Kind::Branch,
+    };
+    Ok(Checkpoints::of(place).make(&wanted.why, wanted.seq, kind)?.map(|made| made.number))
 }

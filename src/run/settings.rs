@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use board::Board;
-use teammates::attempt::Waits;
 use teammates::config::{Checkpoints, Config, GateMode};
+use teammates::waits::Waits;
 
 use crate::config;
 use crate::exit::Failure;

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use board::Board;
 use board::checkpoints::Checkpoints;
-use board::lock::{LockFile, Mode};
 use board::memory::Memory;
 use board::run::{Run, State};
 
 use crate::exit::{Failure, start};
 use crate::machine;
-use crate::run::{daemon, requests, supervisor};
+use crate::run::at_work::{Part, is_at_work};
+use crate::run::requests;
 
 /// How long a daemon may take to begin.
 const BEGIN: Duration = Duration::from_secs(20);
@@ -43,7 +43,7 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     if goes_on(run)? {
         // To start is to want that it goes on.
         requests::withdraw(run.dir())?;
-        if !is_held(run, supervisor::LOCK)? {
+        if !Part::Supervisor.lives(run)? {
             // The daemon has outlived its supervisor: the next one waits for its end.
             supervise(board, run)?;
         }
@@ -87,27 +87,10 @@ pub(crate) fn goes_on(run: &Run) -> Result<bool, Failure> {
     }
 }
 
-/// Whether a supervisor or a daemon of this project lives.
-pub(crate) fn is_at_work(run: &Run) -> Result<bool, Failure> {
-    Ok(is_held(run, supervisor::LOCK)? || is_daemon_at_work(run)?)
-}
-
 /// Begins a run again that was at work when its daemon died, for `crew` alone. `None`: it was not.
 pub(crate) fn again(board: &Board, run: &Run) -> Result<Option<Started>, Failure> {
     let was_at_work = run.state.read()?.state.is_active() && !is_at_work(run)?;
     was_at_work.then(|| begin(board, run, Why::Again)).transpose()
-}
-
-/// Whether a daemon of this project lives.
-pub(crate) fn is_daemon_at_work(run: &Run) -> Result<bool, Failure> {
-    is_held(run, daemon::LOCK)
-}
-
-fn is_held(run: &Run, lock: &str) -> Result<bool, Failure> {
-    Ok(match LockFile::open_existing(run.dir(), lock)? {
-        Some(lock) => lock.try_lock(Mode::Shared)?.is_none(),
-        None => false,
-    })
 }
 
 fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<Started, Failure> {
@@ -128,5 +111,43 @@ fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<St
             return Err(Failure::Failed(format!("the run did not begin{said} (its logs are daemon.log and supervisor.log in {})", run.dir().path().display())));
         }
         std::thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test that is surprised ends there.
+
+    use std::sync::mpsc;
+
+    use board::Durability;
+    use board::lock::{LockFile, Mode};
+    use board::place::Surroundings;
+    use board::run::RunState;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_about_to_be_gone_does_not_go_on() {
+        let place = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings { crewboard_home: Some(place.path().join("home").into()), ..Surroundings::default() };
+        let board = Board::init(place.path(), Durability::Relaxed, &surroundings).unwrap();
+        let run = Run::of(board.place()).unwrap();
+        let lock = LockFile::open(run.dir(), Part::Supervisor.lock()).unwrap();
+        let stands = |state| run.state.update(|kept| kept.state = state).unwrap();
+        assert!(!goes_on(&run).unwrap());
+        let held = lock.try_lock(Mode::Exclusive).unwrap().unwrap();
+        stands(RunState::Running);
+        assert!(goes_on(&run).unwrap());
+        stands(RunState::Gated);
+        std::thread::scope(|scope| {
+            let (asked, answer) = mpsc::channel();
+            let run = &run;
+            scope.spawn(move || asked.send(goes_on(run).unwrap()).unwrap());
+            let early = answer.recv_timeout(Duration::from_millis(200));
+            assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "its processes are still there");
+            drop(held);
+            assert!(!answer.recv().unwrap());
+        });
     }
 }

@@ -11,14 +11,15 @@ use board::lock::{LockFile, Mode};
 use board::run::{Reason, Run, RunState};
 use serde_json::json;
 
+use crate::config;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
-use crate::run::daemon;
+use crate::run::at_work::Part;
+use crate::run::awake::Awake;
+use crate::run::suspending;
 
-/// The lock that the one supervisor of a project holds for its life.
-pub(crate) const LOCK: &str = "supervisor.lock";
 /// Within so long …
 const SPAN: Duration = Duration::from_secs(5 * 60);
 /// … so many restarts are made.
@@ -31,7 +32,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = LockFile::open(run.dir(), LOCK)?.try_lock(Mode::Exclusive)? else {
+    let Some(_held) = Part::Supervisor.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-supervisor", message: "another supervisor of this project is at work".into() });
     };
     let events = Events::of_run(Arc::clone(run.dir()));
@@ -39,12 +40,18 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     if wait_for_the_last(&run)? && !run.state.read()?.state.is_active() {
         return Ok(Exit::DONE);
     }
+    let mut awake = None;
     loop {
         let mut daemon = begin(context, &board, &run)?;
+        awake.get_or_insert_with(Awake::begin);
         let status = daemon.wait().map_err(start)?;
         let state = run.state.read()?;
         if !state.state.is_active() {
             tracing::info!("the daemon has ended: the run is {}", state.state);
+            drop(awake);
+            if config::read(board.place()).is_ok_and(|config| config.suspend_on_completion) {
+                suspending::suspend(&run, &state);
+            }
             return Ok(Exit::DONE);
         }
         restarts.retain(|at: &Instant| at.elapsed() < SPAN);
@@ -59,7 +66,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
 
 /// A daemon may have outlived its supervisor: it goes on, and only then another one begins. `true`: one had.
 fn wait_for_the_last(run: &Run) -> Result<bool, Failure> {
-    let lock = LockFile::open(run.dir(), daemon::LOCK)?;
+    let lock = LockFile::open(run.dir(), Part::Daemon.lock())?;
     let mut waited = false;
     while lock.try_lock(Mode::Exclusive)?.is_none() {
         waited = true;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use board::alive::Liveness;
 use board::post::{Kind, Post};
 use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run};
-use board::{Result, clock, tree, turn};
+use board::{Result, clock, turn};
 use teammates::attempt::TRY_LATER;
 
 use crate::exit::Failure;
@@ -15,6 +15,9 @@ use crate::run::posting;
 
 /// How long a turn that is to end may take before its teammate's process is killed.
 const STOP_GRACE: Duration = Duration::from_secs(8);
+
+/// So many looks by the clock, of which there is one every five seconds, a teammate has for taking its turn up.
+const MOST_LOOKS: u32 = 24;
 
 /// What has become of the open turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +40,7 @@ enum End {
 impl Daemon {
     /// Gives a turn to a teammate.
     pub(super) fn open_turn(&mut self, who: &str, only_work: Option<OnlyWork>) -> Result<()> {
-        // What git cannot say now credits nothing later; the turn is given all the same.
-        let base = tree::state(self.board.place()).unwrap_or_else(|e| {
-            self.say(format!("no work of this turn can be credited: {e}"));
-            None
-        });
+        let taken = self.take_tree();
         let thread = self.run.thread.lock(PATIENCE)?;
         let turn = OpenTurn {
             turn: turn::fresh(),
@@ -49,8 +48,8 @@ impl Daemon {
             opened: clock::now(),
             after: self.window.last(),
             only_work,
-            base,
-            shared: self.board.index().in_progress().next().is_some(),
+            base: taken.state.clone(),
+            shared: self.is_tree_shared(),
             again: self.cut_short.remove(who),
             begun: None,
             ended: None,
@@ -60,6 +59,7 @@ impl Daemon {
         thread.set_open_turn(Some(&turn))?;
         drop(thread);
         self.tell("turn", serde_json::json!({ "who": who, "turn": turn.turn }));
+        self.record(&taken);
         Ok(())
     }
 
@@ -82,11 +82,33 @@ impl Daemon {
         if stop {
             return self.stop_turn(&open);
         }
-        let shared = open.shared || self.board.index().in_progress().next().is_some();
+        let shared = open.shared || self.is_tree_shared();
         if shared != open.shared {
             self.change_open(&open.turn, |turn| turn.shared = true)?;
         }
+        if open.begun.is_none() && self.is_overdue(&open.turn) {
+            self.close(&open, &End::Silent("it was not taken up; `crew logs` and the teammate's own log may say why".into()))?;
+            return Ok(Turn::Closed);
+        }
         Ok(Turn::GoesOn)
+    }
+
+    /// Whether a teammate works on a task at this moment. What a person has claimed by hand says nothing: it may lie for
+    /// days.
+    fn is_tree_shared(&self) -> bool {
+        let claims = self.board.index().in_progress().filter_map(|id| self.board.read_task(id).ok()).filter_map(|(_, task)| task.claim);
+        claims.into_iter().any(|claim| claim.process.is_some())
+    }
+
+    /// Whether a turn that nobody has taken up has been looked at often enough. Looks are counted, not time: a machine
+    /// that was suspended has not looked.
+    fn is_overdue(&mut self, turn: &str) -> bool {
+        let (of, looks) = self.untaken.get_or_insert_with(|| (turn.to_owned(), 0));
+        if of != turn {
+            (*of, *looks) = (turn.to_owned(), 0);
+        }
+        *looks += u32::from(self.slept);
+        *looks > MOST_LOOKS
     }
 
     /// Its command has ended, without a post as far as was read.

@@ -15,10 +15,11 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::{Plan, Waits};
+use crate::attempt::Plan;
 use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
 use crate::telling::{Settled, Telling};
+use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
 

@@ -12,13 +12,13 @@ use board::transition::{By, Ending};
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 
-use crate::attempt::Waits;
 use crate::config;
 use crate::group_record;
 use crate::lane_move;
 use crate::leftovers;
 use crate::reading;
 use crate::speaking;
+use crate::waits::Waits;
 
 /// Between SIGTERM and SIGKILL for what a dead holder left running.
 const GRACE: Duration = Duration::from_secs(2);

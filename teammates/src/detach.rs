@@ -25,6 +25,15 @@ pub fn start(program: &OsString, arguments: &[OsString], log: &File) -> io::Resu
     command.spawn()
 }
 
+/// Runs a program of the system to its end and returns what it prints. One that fails is an error with what it said.
+pub fn ask(program: &OsString, arguments: &[OsString]) -> io::Result<String> {
+    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
+    match ran.status.success() {
+        true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
+        false => Err(io::Error::other(format!("{} {}: {}", program.display(), ran.status, String::from_utf8_lossy(&ran.stderr).trim()))),
+    }
+}
+
 /// How a process is made to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {

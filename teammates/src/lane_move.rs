@@ -7,15 +7,15 @@ use board::disk::Dir;
 use board::locked::Claimed;
 use board::place::Place;
 use board::post::{Kind, Post, USER};
-use board::run::Run;
+use board::run::{Ask, AskKind, Run};
 use board::task::{Attempt, Outcome, Parked, Task};
 use board::task_id::TaskId;
 use board::transition::Ending;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 
-use crate::attempt::Waits;
 use crate::config;
+use crate::waits::Waits;
 
 /// How long the board's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -56,6 +56,15 @@ pub(crate) fn of_turn(place: &Place, claimed: &Claimed, waits: Waits) -> Result<
 pub(crate) fn of(place: &Place, task: &Task, turn: &str, since: Timestamp, waits: Waits) -> Result<Option<Ending>> {
     let Some(run) = Run::existing(place)? else { return Ok(None) };
     let Some(post) = run.thread.of_turn(turn, since)? else { return Ok(None) };
+    // Whoever posted may have died before it was raised; nobody could answer it then.
+    let kind = match post.kind {
+        Kind::Gate => Some(AskKind::Gate),
+        Kind::Say if post.is_question() => Some(AskKind::Question),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        run.asks.raise(Ask::of(kind, &post, post.from.clone(), post.text.clone()))?;
+    }
     let answered = run.asks.all()?.iter().any(|ask| ask.id == post.seq && ask.answer.is_some());
     // A configuration that cannot be read now was read when the work began.
     let most = config::read(place).unwrap_or_default().max_talk_turns.get();

@@ -60,5 +60,6 @@ mod taken;
 pub mod teammate;
 mod telling;
 pub mod trial;
+pub mod waits;
 pub mod workplace;
 pub mod worktree;

@@ -19,13 +19,14 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::{Plan, Waits};
+use crate::attempt::Plan;
 use crate::cleaning::{self, Returned};
 use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::speaking;
+use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
 

@@ -38,7 +38,7 @@ fn for_people_it_is_the_name_and_the_reason_beside() {
 fn the_team_is_whoever_can_take_a_turn() {
     let scene = Scene::new();
     let ran = scene.run(&["thread", "next"]).ended_with(2);
-    assert!(ran.err.contains(".crew/teammates has no profile"), "{ran:#?}");
+    assert!(ran.err.contains(".crew/teammates has a `command`"), "{ran:#?}");
     for name in ["bob", "alice"] {
         scene.put(&format!(".crew/teammates/{name}.md"), "---\ncommand: ./talk\n---\n");
     }

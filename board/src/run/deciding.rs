@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::Run;
-use super::asks::{self, Answer, Decision};
+use super::asks::{self, Answer};
 use crate::clock;
 use crate::crash;
 use crate::error::Result;
-use crate::post::{Kind, Post, SYSTEM};
+use crate::post::{Decision, Kind, Post, SYSTEM};
 use crate::thread::{Appended, Draft};
 
 /// How long the thread's lock is waited for.
