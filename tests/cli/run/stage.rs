@@ -174,7 +174,9 @@ impl Stage {
     /// Kills processes as a power cut would, and waits until they are gone.
     pub(super) fn kill(&self, pids: &[i32]) {
         pids.iter().for_each(|pid| signal(*pid, Signal::KILL));
-        until("they are gone", || pids.iter().all(|pid| !runs(*pid)));
+        // The first thread may have ended before the others, and then the locks are still held.
+        let threads = |pid: &i32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+        until("they are gone", || pids.iter().all(|pid| !runs(*pid) && threads(pid) <= 1));
     }
 
     /// Waits until it is somebody's turn and the script waits for what it is to do.
@@ -186,7 +188,9 @@ impl Stage {
             let path = self.scene.project().join(".stage").join(turn["turn"].as_str().filter(|_| turn["of"] == who).unwrap_or("none"));
             // Refused as long as nobody reads.
             let open = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(&path);
-            fifo = open.ok();
+            // What a lost turn has left may still read, until it is ended.
+            let performs = turn["begun"]["process"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+            fifo = open.ok().filter(|_| performs.is_some_and(|pid| self.teammates().contains(&pid)));
             fifo.is_some()
         });
         Cue { stage: self, who: who.to_owned(), fifo: fifo.unwrap() }

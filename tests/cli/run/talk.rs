@@ -92,7 +92,8 @@ fn a_wait_is_its_authors_and_a_message_ends_it() {
     until("it waits", || stage.word() == "waiting");
     let (supervisor, daemon) = (stage.supervisor(), stage.daemon());
     stage.kill(&[supervisor, daemon]);
-    assert!(stage.crew(&[]).succeeded().err.contains("goes on where it was"));
+    let again = stage.crew(&[]).succeeded();
+    assert!(again.err.contains("goes on where it was"), "{again:#?} {} {:?}", stage.document("state.json"), stage.events("run"));
     let third = stage.says("alice", "--kind wait 'and on'");
     assert!(at(&third).duration_since(at(&second)) >= jiff::SignedDuration::from_secs(2), "{second} {third}");
     stage.stops();
