@@ -1,9 +1,10 @@
 //! Which posts are accepted, and which work is credited.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::stage::Stage;
-use crate::scene::until;
+use crate::scene::{is_stopped, signal, until};
 
 /// Tries a post that has to be refused, and changes nothing.
 #[track_caller]
@@ -51,11 +52,17 @@ fn of_many_posts_at_once_one_is_accepted() {
     let stage = Stage::new(&["alice", "bob"]);
     stage.start();
     let _cue = stage.turn_of("alice");
+    // It closes no turn meanwhile: the thread itself says that there is a post.
+    let daemon = stage.daemon();
+    signal(daemon, Signal::STOP);
+    until("it is stopped", || is_stopped(daemon));
     let running: Vec<_> = (0..6).map(|n| stage.scene.start(stage.scene.crew(&["post", "--as", "alice", "--kind", "say", &n.to_string()]))).collect();
     let codes: Vec<i32> = running.into_iter().map(|one| one.ended().code().unwrap()).collect();
     assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
     assert!(codes.iter().all(|code| matches!(code, 0 | 4)), "{codes:?}");
     assert_eq!(stage.thread().len(), 1);
+    refused(&stage, &["--as", "alice", "--kind", "say", "again"], 4, "has ended with post 1; a turn has one post [second-post]");
+    signal(daemon, Signal::CONT);
     stage.stops();
 }
 
