@@ -27,7 +27,6 @@ pub(crate) mod starting;
 pub(crate) mod stopping;
 pub(crate) mod supervisor;
 mod suspending;
-mod turns;
 mod window;
 
 use std::time::Duration;

@@ -6,7 +6,8 @@ use board::run::{AskKind, Run};
 use super::send::begin_where_allowed;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::run::answering;
+use crate::rules::boundary::Request;
+use crate::run::{answering, requests, starting};
 
 /// Deny a gate: what it names may not be done, and the run goes on
 ///
@@ -30,6 +31,10 @@ impl Deny {
         let mut board = context.board()?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "deny")?;
+        // One that is just ending would take the decision for a reason to go on; one that works on is asked to end.
+        if self.stay && starting::goes_on(&run)? {
+            requests::ask(run.dir(), Request::Pause)?;
+        }
         answering::decide(&mut board, &run, &ask, Decision::Denied, self.because.as_deref())?;
         context.confirm(format!("denied: {} {} of {}", ask.kind.as_str(), ask.id, ask.from));
         if self.stay {

@@ -78,12 +78,7 @@ pub(super) fn wait_until_ended(run: &Run, patience: Duration) -> Result<bool, Fa
 pub(super) fn still_running(board: &Board, run: &Run) -> Result<String, Failure> {
     let daemon = run.state.read()?.daemon.map(|daemon| format!("the daemon ({daemon})"));
     let turn = run.open_turn()?.map(|turn| match &turn.begun {
-        Some(begun) => format!(
-            "the turn of {} ({}), log {}",
-            turn.of,
-            begun.process,
-            board.place().state().join("logs/thread").join(format!("{}.log", turn.turn)).display()
-        ),
+        Some(begun) => format!("the turn of {} ({}), log {}", turn.of, begun.process, board.place().turn_log(&turn.turn).display()),
         None => format!("the turn of {}, which nobody has taken up", turn.of),
     });
     let running: Vec<String> = daemon.into_iter().chain(turn).collect();

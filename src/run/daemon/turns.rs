@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use board::alive::Liveness;
 use board::post::{Kind, Post};
-use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run};
+use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run, Silent};
 use board::{Result, clock, turn};
 use teammates::attempt::TRY_LATER;
 
+use super::Daemon;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
-use crate::run::daemon::Daemon;
 use crate::run::posting;
 
 /// How long a turn that is to end may take before its teammate's process is killed.
@@ -34,6 +34,7 @@ pub(super) enum Turn {
 enum End {
     Posted(u64),
     Silent(String),
+    Lost(String),
     Stopped,
 }
 
@@ -121,7 +122,11 @@ impl Daemon {
             Some(0) => Kind::WorkDone,
             Some(TRY_LATER) => Kind::Wait,
             _ => {
-                let end = if stop || open.stop.is_some() { End::Stopped } else { End::Silent(ended.how.clone()) };
+                let end = match (stop || open.stop.is_some(), ended.lost) {
+                    (true, _) => End::Stopped,
+                    (false, true) => End::Lost(ended.how.clone()),
+                    (false, false) => End::Silent(ended.how.clone()),
+                };
                 if ended.exit.is_none() {
                     self.cut_short.insert(open.of.clone());
                 }
@@ -129,7 +134,7 @@ impl Daemon {
                 return Ok(Turn::Closed);
             }
         };
-        let text = match teammates::attempt::last_lines(&self.board.place().state().join("logs/thread").join(format!("{}.log", open.turn))) {
+        let text = match teammates::attempt::last_lines(&self.board.place().turn_log(&open.turn)) {
             said if said.is_empty() => ended.how.clone(),
             said => said,
         };
@@ -195,21 +200,19 @@ impl Daemon {
                         }
                     })?;
                 }
-                if self.state.silent.is_some() {
-                    self.change_state(|state| state.silent = None)?;
+                if self.state.silent.is_some() || self.state.lost.is_some() {
+                    self.change_state(|state| (state.silent, state.lost) = (None, None))?;
                 }
             }
             End::Silent(how) => {
-                let (who, turn) = (open.of.clone(), open.turn.clone());
-                self.say(format!("the turn of {who} ended with no post: {how}"));
-                self.tell("turn.silent", serde_json::json!({ "who": who, "turn": turn, "how": how }));
-                self.change_state(|state| {
-                    let before = state.silent.take().filter(|silent| silent.who == who);
-                    // A crash before it is closed must not count it twice.
-                    let again = before.as_ref().is_some_and(|silent| silent.turn == turn);
-                    let count = before.map_or(0, |silent| silent.count) + u32::from(!again);
-                    state.silent = Some(board::run::Silent { who, count, turn });
-                })?;
+                self.say(format!("the turn of {} ended with no post: {how}", open.of));
+                self.tell("turn.silent", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how }));
+                self.change_state(|state| Silent::count(&mut state.silent, &open.of, &open.turn))?;
+            }
+            End::Lost(how) => {
+                self.say(format!("the turn of {} is lost: {how}", open.of));
+                self.tell("turn.lost", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how }));
+                self.change_state(|state| Silent::count(&mut state.lost, &open.of, &open.turn))?;
             }
             End::Stopped => self.tell("turn.stopped", serde_json::json!({ "who": open.of, "turn": open.turn })),
         }
