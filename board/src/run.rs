@@ -23,7 +23,7 @@ use crate::thread::Thread;
 pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
-pub use state::{Reason, RunState, Silent, State};
+pub use state::{Audit, Reason, RunState, Silent, State};
 
 /// The records of a project's run.
 #[derive(Debug)]

@@ -29,6 +29,7 @@ pub(crate) struct Deny {
 impl Deny {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "deny")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "deny")?;
         // One that is just ending would take the decision for a reason to go on; one that works on is asked to end.

@@ -130,6 +130,14 @@ impl Crew {
     }
 }
 
+/// The teammates that daemons of a run have started and that may live: those that are on record, and those that say so
+/// themselves, should a daemon have died before it wrote that down.
+pub(crate) fn of_run(board: &Board, kept: &BTreeMap<String, Process>) -> BTreeMap<String, Process> {
+    let seen = board.teammates().unwrap_or_default().into_iter().filter(|seen| seen.living);
+    let hired = seen.filter_map(|seen| Some((seen.name.to_string(), seen.record.filter(|record| record.hired)?.process)));
+    kept.clone().into_iter().chain(hired).collect()
+}
+
 /// At the end of a run: those of its teammates that do nothing end at once, and with `everybody` the others put their
 /// work back.
 pub(crate) fn dismiss(board: &Board, hired: &BTreeMap<String, Process>, everybody: bool) {
@@ -158,6 +166,7 @@ fn has_message(board: &Board, profile: &Profile) -> bool {
 fn hire(board: &Board, name: &Name) -> Result<Child, Failure> {
     let place = board.place();
     let log = place.teammate_logs()?.open_append(&format!("{name}.log"), 0o600)?;
-    let arguments: [OsString; 6] = ["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
+    let arguments: [OsString; 7] =
+        ["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into(), "--hired".into()];
     teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)
 }

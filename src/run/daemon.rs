@@ -154,6 +154,11 @@ impl Daemon {
 
     async fn work(mut self) -> Result<Exit, Failure> {
         self.tell("daemon.started", serde_json::json!({ "pid": std::process::id() }));
+        // One that the last daemon has left is begun again, once.
+        if let Some(left) = self.state.audit.take() {
+            audit::end_left(Some(&left));
+            self.change_state(|state| state.audit = None)?;
+        }
         self.baseline()?;
         loop {
             match self.tick()? {
@@ -256,14 +261,22 @@ impl Daemon {
                         return Ok(After::Again);
                     }
                 }
+                if let Some(ended) = self.end_unless_armed()? {
+                    return Ok(ended);
+                }
                 self.enter_state(RunState::Running, None)?;
                 self.open_turn(&who, only_work)?;
                 tracing::info!("{who}: {why}");
                 Ok(After::Sleep(if self.watch.is_none() { SOON } else { POLL }))
             }
             Step::Audit(done) => {
+                if let Some(ended) = self.end_unless_armed()? {
+                    return Ok(ended);
+                }
                 self.tell("audit.started", serde_json::json!({ "done": done }));
-                self.auditing = Some(Auditing::begin(&self.board, done)?);
+                let auditing = Auditing::begin(&self.board, done)?;
+                self.change_state(|state| state.audit = auditing.record())?;
+                self.auditing = Some(auditing);
                 Ok(After::Sleep(POLL))
             }
             Step::Sleep { state, until, why } => {
@@ -285,6 +298,7 @@ impl Daemon {
         let Some(mut auditing) = self.auditing.take() else { return Ok(None) };
         if stop {
             auditing.stop();
+            self.change_state(|state| state.audit = None)?;
             return Ok(None);
         }
         let Some(verdict) = auditing.verdict() else {
@@ -293,9 +307,10 @@ impl Daemon {
         };
         let tree = board::tree::sha(self.board.place()).ok().flatten();
         audit::post(&self.run, auditing.done, &verdict)?;
-        if verdict.accept {
-            self.change_state(|state| state.accepted = tree)?;
-        }
+        self.change_state(|state| {
+            state.audit = None;
+            state.accepted = tree.filter(|_| verdict.accept).or(state.accepted.take());
+        })?;
         Ok(Some(After::Again))
     }
 
@@ -307,7 +322,7 @@ impl Daemon {
         let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
         match told {
             Err(Failure::Refused { rule: "not-armed", message }) => {
-                self.end(RunState::Paused, NOT_ARMED, None, format!("{message}; then `crew start`"), None)?;
+                self.end_not_armed(&message)?;
                 Ok(false)
             }
             told => {

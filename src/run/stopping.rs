@@ -9,7 +9,7 @@ use teammates::cleaning;
 use teammates::detach::{self, Force};
 
 use crate::exit::{Failure, start};
-use crate::run::{PATIENCE, crewing};
+use crate::run::{PATIENCE, audit, crewing};
 
 /// How long a process that was told to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(8);
@@ -20,7 +20,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// is still there at the deadline.
 pub(crate) fn end_what_is_left(board: &mut Board, run: &Run, deadline: Instant) -> Result<Vec<Process>, Failure> {
     let turn = tell_turn_to_end(run)?;
-    let hired = run.state.read()?.hired;
+    let state = run.state.read()?;
+    let hired = crewing::of_run(board, &state.hired);
+    audit::end_left(state.audit.as_ref());
     crewing::dismiss(board, &hired, true);
     let kill_at = Instant::now() + GRACE;
     let mut left: Vec<Process> = hired.into_values().collect();

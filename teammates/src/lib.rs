@@ -34,6 +34,7 @@ pub mod batch;
 pub mod children;
 pub mod cleaning;
 pub mod config;
+pub mod consent;
 pub mod detach;
 pub mod environment;
 #[cfg(test)]

@@ -113,6 +113,15 @@ pub struct Silent {
     pub turn: String,
 }
 
+/// An audit that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Its id: what it runs bears it as its turn.
+    pub id: String,
+    /// Its process.
+    pub process: Process,
+}
+
 /// `state.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -130,6 +139,9 @@ pub struct State {
     /// The teammates' processes that daemons of this run have started; they may have died since.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hired: BTreeMap<String, Process>,
+    /// The audit that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
     /// The last post whose effects are all there.
     pub applied: u64,
     /// When a credited task was last seen to be completed in a lane, as the thread's last number then.

@@ -40,8 +40,13 @@ impl Daemon {
             let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
             self.wanted = Some(Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) });
         } else if post.credited == Some(false) {
-            let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
-            self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?;
+            let turn = self.run.open_turn()?.filter(|open| post.turn.as_ref() == Some(&open.turn));
+            let why = match turn {
+                Some(open) if open.base.is_none() => "there is no git repository here, and so nothing that shows the work",
+                Some(open) if open.shared => "a task was worked on in the same tree meanwhile, and nothing tells whose the change is",
+                _ => "the tree shows no work of this turn",
+            };
+            self.run.note(post.seq, format!("the work_done of {} is not credited: {why}", post.from))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use board::run::{Reason, RunState, State};
 use board::{Result, clock};
 
 use super::{After, Daemon, NOT_ARMED};
+use crate::arming;
 use crate::exit::Failure;
 use crate::rules::boundary::Request;
 use crate::run::{crewing, requests};
@@ -34,8 +35,20 @@ impl Daemon {
             requests::withdraw(self.run.dir())?;
         }
         self.close_untaken()?;
-        crewing::dismiss(&self.board, &self.state.hired, state == RunState::Stopped);
+        crewing::dismiss(&self.board, &crewing::of_run(&self.board, &self.state.hired), state == RunState::Stopped);
         Ok(After::End)
+    }
+
+    /// Ends the run where what the repository's files would run is not allowed any more: somebody has changed it.
+    pub(super) fn end_unless_armed(&mut self) -> Result<Option<After>, Failure> {
+        match arming::check(&mut self.board) {
+            Err(Failure::Refused { rule: "not-armed", message }) => self.end_not_armed(&message).map(Some),
+            checked => checked.map(|()| None),
+        }
+    }
+
+    pub(super) fn end_not_armed(&mut self, message: &str) -> Result<After, Failure> {
+        self.end(RunState::Paused, NOT_ARMED, None, format!("{message}; then `crew start`"), None)
     }
 
     /// Whether a person has said something since it last looked: whoever does relies on a run that is active.

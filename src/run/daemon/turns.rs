@@ -11,7 +11,7 @@ use teammates::attempt::TRY_LATER;
 use super::Daemon;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
-use crate::run::posting;
+use crate::run::posting::{self, Shown};
 
 /// How long a turn that is to end may take before its teammate's process is killed.
 const STOP_GRACE: Duration = Duration::from_secs(8);
@@ -138,8 +138,11 @@ impl Daemon {
             said if said.is_empty() => ended.how.clone(),
             said => said,
         };
+        // What says the same as the last time has done nothing new: an exit code alone would go on for ever.
+        let says_the_same = self.window.posts.iter().rfind(|post| post.from == open.of).is_some_and(|last| last.text == text);
+        let shown = if says_the_same { Shown::ByTree } else { Shown::ByExit { writes: self.writes(&open.of)? } };
         let said = Move { kind: implied, text, handoff: None, credited: None };
-        match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said) {
+        match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said, shown) {
             // It did post, just before it ended.
             Err(Failure::Board(e)) if matches!(&e, board::Error::Refused(refusal) if refusal.rule == board::Rule::SecondPost) => Ok(Turn::GoesOn),
             // What the turn does not accept is no move.
@@ -149,6 +152,11 @@ impl Daemon {
             }
             other => other.map(|_| Turn::GoesOn),
         }
+    }
+
+    fn writes(&mut self, who: &str) -> Result<bool, Failure> {
+        let profiles = self.profiles.read(self.board.place())?;
+        Ok(profiles.iter().find(|profile| profile.name.as_str() == who).is_none_or(|profile| profile.writes))
     }
 
     /// Ends it: its teammate is told, and killed when it does not listen.
