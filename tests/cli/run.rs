@@ -1,5 +1,6 @@
 //! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
+mod allowed;
 mod example;
 mod gates;
 mod hostile;
