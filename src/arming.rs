@@ -101,6 +101,17 @@ pub(crate) fn check(board: &mut Board) -> Result<(), Failure> {
     }
 }
 
+/// What may be run by a record of what was allowed: the tasks that git tracks as they were then, and what it does not
+/// track.
+pub(crate) fn on_record(board: &mut Board) -> Result<Consent, Failure> {
+    let Some(tracked) = Tracked::find(board.place()) else { return Ok(Consent::Everything) };
+    board.look()?;
+    let allowed = Record::read(board.place()).unwrap_or_default();
+    let tasks = tracked.on(board).into_iter().filter_map(|id| board.read_task(&id).ok()).map(|(_, task)| task);
+    let shown: Vec<Task> = tasks.filter(|task| commands(task, Scope::Everything).is_empty() || allowed.allows(task)).collect();
+    Ok(Consent::of(board, tracked, &shown))
+}
+
 fn is_allowed(place: &Place, brought: &[Brought], shown: &Record) -> bool {
     brought.is_empty() || Record::read(place).is_some_and(|allowed| shown.is_within(&allowed))
 }

@@ -3,8 +3,8 @@
 use board::Board;
 use board::place::Place;
 use board::task::Command;
-use teammates::attempt::Waits;
 use teammates::config::{self, Config};
+use teammates::waits::Waits;
 
 use crate::exit::Failure;
 

@@ -74,6 +74,20 @@ impl Context {
         read("CREW_TURN").filter(|_| same_task)
     }
 
+    /// Refuses, within a teammate's turn on this board, what only a person may do: nothing that a teammate says answers for
+    /// one.
+    pub(crate) fn only_for_a_person(&self, board: &Board, verb: &str) -> Result<(), Failure> {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let here = |tasks: PathBuf| tasks.canonicalize().is_ok_and(|tasks| tasks == board.place().tasks());
+        match is_set("CREW_TURN") && std::env::var_os("CREW_BOARD").is_some_and(|tasks| here(tasks.into())) {
+            true => Err(Failure::Refused {
+                rule: "only-a-person",
+                message: format!("`crew {verb}` is a person's; a teammate asks with `crew post` and `crew notice --tell`"),
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Where data goes. To be flushed at the end, so that a failure is seen.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::with_capacity(BUFFER, io::stdout().lock())

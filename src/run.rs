@@ -8,6 +8,7 @@
 pub(crate) mod answering;
 pub(crate) mod archiving;
 pub(crate) mod at_rest;
+pub(crate) mod at_work;
 pub(crate) mod audit;
 mod awake;
 pub(crate) mod crewing;
@@ -23,26 +24,12 @@ pub(crate) mod requests;
 pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod starting;
+pub(crate) mod stopping;
 pub(crate) mod supervisor;
 mod suspending;
-mod turns;
 mod window;
 
 use std::time::Duration;
 
-use board::disk::Dir;
-use board::lock::{Held, LockFile, Mode};
-
-/// How long the thread's lock is waited for; it is held for moments.
+/// How long the thread's lock, or the board's, is waited for; they are held for moments.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Whoever only looks whether a lock is held has it for a moment.
-const MOMENT: Duration = Duration::from_millis(250);
-
-/// Takes a lock that is held for a process's life. `None`: a process lives that has it.
-fn hold_for_life(dir: &Dir, lock: &str) -> board::Result<Option<Held>> {
-    match LockFile::open(dir, lock)?.lock(Mode::Exclusive, MOMENT) {
-        Err(board::Error::LockTimeout { .. }) => Ok(None),
-        held => held.map(Some),
-    }
-}

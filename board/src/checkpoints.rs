@@ -113,7 +113,7 @@ impl Checkpoints {
     pub fn keep(&self, snapshot: &Snapshot, why: &str, seq: Option<u64>) -> Result<Checkpoint> {
         let tree = WorkTree::needed(&self.place)?;
         let (state, _held) = self.locked()?;
-        self.made_of(&tree, &state, (snapshot.plain, snapshot.exact), why, seq, Kind::Refs)
+        self.made_of(&tree, &state, snapshot, why, seq, Kind::Refs)
     }
 
     fn place(&self) -> &Place {
@@ -129,17 +129,18 @@ impl Checkpoints {
     /// Makes one of what lies there; under the lock.
     fn made(&self, tree: &WorkTree, state: &Dir, why: &str, seq: Option<u64>, kind: Kind) -> Result<Checkpoint> {
         let (_, plain, exact) = taken(tree).map_err(tree.failed("make a checkpoint of"))?;
-        self.made_of(tree, state, (plain, exact), why, seq, kind)
+        let now = state_of(tree, plain).map_err(tree.failed("make a checkpoint of"))?;
+        self.made_of(tree, state, &Snapshot { state: now, plain, exact }, why, seq, kind)
     }
 
-    /// Makes one of a tree, and what that is to the byte; under the lock.
-    fn made_of(&self, tree: &WorkTree, state: &Dir, (plain, exact): (Oid, Oid), why: &str, seq: Option<u64>, kind: Kind) -> Result<Checkpoint> {
+    /// Makes one of what was taken; under the lock.
+    fn made_of(&self, tree: &WorkTree, state: &Dir, snapshot: &Snapshot, why: &str, seq: Option<u64>, kind: Kind) -> Result<Checkpoint> {
+        let (plain, exact) = (snapshot.plain, snapshot.exact);
         let mut list = List::read_to_write(state)?;
         let failed = tree.failed("make a checkpoint of");
         self.adopt(tree, &mut list).map_err(&failed)?;
-        let head = tree.head().map_err(&failed)?.map(|head| head.id().to_string());
         if let Some(last) = list.checkpoints.last()
-            && (last.tree == plain.to_string() && last.head == head)
+            && (last.tree == plain.to_string() && last.head == snapshot.state.head)
             && (kind == Kind::Refs || is_committed(tree, plain).map_err(&failed)?)
             && exact_of(tree, last).map_err(&failed)? == Some(exact)
         {
@@ -176,7 +177,8 @@ impl Checkpoints {
         let commit = make().map_err(&failed)?;
         tree.sync()?;
         crash::point("checkpoint.ref");
-        let head = tree.head().map_err(&failed)?.map(|head| head.id().to_string());
+        // A commit on the branch is its head now; else it is what it was when the tree was taken.
+        let head = if on_branch.is_some() { Some(commit.to_string()) } else { snapshot.state.head.clone() };
         let made = Checkpoint { number, at, commit: commit.to_string(), tree: plain.to_string(), why: why.to_owned(), seq, head };
         list.push(made.clone());
         list.write(state)?;

@@ -118,6 +118,11 @@ impl Place {
         Dir::make(&self.state.join("logs/thread"), 0o700)
     }
 
+    /// The log of a turn of the thread.
+    pub fn turn_log(&self, turn: &str) -> PathBuf {
+        self.state.join("logs/thread").join(format!("{turn}.log"))
+    }
+
     /// The project's `.crew/`, which people read and edit.
     pub fn crew(&self) -> PathBuf {
         self.project.join(".crew")

@@ -64,6 +64,9 @@ pub struct Record {
     pub holds: Vec<Hold>,
     /// Since when it does that.
     pub since: Timestamp,
+    /// Whether a run has started it: it ends with that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hired: bool,
     /// Its runner, for `crew team`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
@@ -102,7 +105,8 @@ impl Presence {
         let file = teammates.open_record(&record_name(name), 0o666)?;
         let path = teammates.join(&record_name(name));
         let length = usize::try_from(disk::stamp(&file, &path)?.size).unwrap_or(0);
-        let record = Record { process: Process::current().clone(), status: Activity::Idle, holds: Vec::new(), since: now, runner: runner.to_owned() };
+        let record =
+            Record { process: Process::current().clone(), status: Activity::Idle, holds: Vec::new(), since: now, hired: false, runner: runner.to_owned() };
         let mut presence = Presence { name: name.clone(), record, file, path, length, _held: held };
         presence.write()?;
         Ok(presence)
@@ -126,6 +130,12 @@ impl Presence {
             self.write()?;
         }
         Ok(())
+    }
+
+    /// Says that a run has started it.
+    pub fn set_hired(&mut self) -> Result<()> {
+        self.record.hired = true;
+        self.write()
     }
 
     /// Names a turn before its task's file does. Called under the board's lock.

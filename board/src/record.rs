@@ -69,6 +69,18 @@ impl<T: Serialize + DeserializeOwned + Default + PartialEq + Clone> Record<T> {
         }
     }
 
+    /// Refused where a newer crewboard wrote it: for whoever changes other things before this one.
+    pub fn check_format(&self) -> Result<()> {
+        match self.read_versioned()?.format {
+            newer if newer > FORMAT => Err(self.newer(newer)),
+            _ => Ok(()),
+        }
+    }
+
+    fn newer(&self, found: u64) -> Error {
+        Error::NewerFormat { path: self.dir.join(self.file), found, known: FORMAT }
+    }
+
     /// Changes it under its lock; the answer is `change`'s. What is left as it was is not written.
     pub fn update<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R> {
         self.try_update(|value| Ok(change(value)))
@@ -82,7 +94,7 @@ impl<T: Serialize + DeserializeOwned + Default + PartialEq + Clone> Record<T> {
         let answer = change(&mut value)?;
         if value != before {
             if format > FORMAT {
-                return Err(Error::NewerFormat { path: self.dir.join(self.file), found: format, known: FORMAT });
+                return Err(self.newer(format));
             }
             self.write(value)?;
         }

@@ -20,10 +20,10 @@ use crate::place::Place;
 use crate::record::{Durable, Record};
 use crate::thread::Thread;
 
-pub use asks::{Answer, Ask, AskKind, Asks, Decision};
+pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
-pub use state::{Reason, RunState, Silent, State};
+pub use state::{Audit, Reason, RunState, Silent, State};
 
 /// The records of a project's run.
 #[derive(Debug)]
@@ -68,6 +68,13 @@ impl Run {
             asks: Asks::of(Arc::clone(&dir)),
             dir,
         }
+    }
+
+    /// Refused where a newer crewboard wrote any of its records: then they are only read.
+    pub fn check_formats(&self) -> Result<()> {
+        self.state.check_format()?;
+        self.cursors.check_format()?;
+        self.asks.check_format()
     }
 
     /// The directory of the records.

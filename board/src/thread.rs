@@ -15,8 +15,7 @@ use crate::error::{Error, Refusal, Result, Rule};
 use crate::events::Events;
 use crate::lines::Lines;
 use crate::lock::{Held, LockFile, Mode};
-use crate::post::{Kind, Post};
-use crate::run::Decision;
+use crate::post::{Decision, Kind, Post};
 
 /// The longest text of a post, in bytes.
 pub const LONGEST_TEXT: usize = 64 << 10;

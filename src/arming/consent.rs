@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use board::Board;
 use board::task::{Command, Task};
 use board::task_id::TaskId;
-use teammates::batch;
+use teammates::consent;
 
 use super::tracked::Tracked;
 
@@ -38,7 +38,7 @@ impl Consent {
     }
 }
 
-impl batch::Consent for Consent {
+impl consent::Consent for Consent {
     fn may_claim(&self, id: &TaskId) -> bool {
         let Consent::Asked(asked) = self else { return true };
         let is_known = asked.own.contains(id) || asked.shown.contains_key(id);
@@ -69,7 +69,7 @@ mod tests {
     use board::Durability;
     use board::place::Surroundings;
     use std::path::Path;
-    use teammates::batch::Consent as _;
+    use teammates::consent::Consent as _;
 
     #[test]
     fn what_was_shown_and_what_git_does_not_track() {

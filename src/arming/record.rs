@@ -52,8 +52,13 @@ impl Record {
             // The goal's words may change: they are read, not run. What a check names by a path is the team's work.
             record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
         }
-        record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
+        record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), of_task(task))));
         record
+    }
+
+    /// Whether this was allowed that a task would run.
+    pub(super) fn allows(&self, task: &Task) -> bool {
+        self.tasks.get(&task.id) == Some(&of_task(task))
     }
 
     /// What was allowed; `None`: nothing was, or it cannot be read.
@@ -113,6 +118,11 @@ fn words(command: &Command) -> Vec<String> {
             line.split(|c: char| c.is_whitespace() || "'\"`;|&()<>=$".contains(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
         }
     }
+}
+
+/// What a task would run.
+fn of_task(task: &Task) -> String {
+    hash(serde_json::json!([task.run, task.check]).to_string().as_bytes())
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -29,6 +29,7 @@ impl Answer {
             return Err(Failure::Usage("an answer says something, in at most 64 KiB".into()));
         }
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "answer")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, number, &[AskKind::Question, AskKind::Notice], "answer")?;
         answering::answer(&mut board, &run, &ask, text)?;

@@ -1,6 +1,7 @@
 //! `crew approve`: a person's yes to a gate.
 
-use board::run::{AskKind, Decision, Run};
+use board::post::Decision;
+use board::run::{AskKind, Run};
 
 use super::send::begin_where_allowed;
 use crate::context::Context;
@@ -23,6 +24,7 @@ pub(crate) struct Approve {
 impl Approve {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "approve")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "approve")?;
         answering::decide(&mut board, &run, &ask, Decision::Approved, self.because.as_deref())?;

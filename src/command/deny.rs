@@ -1,11 +1,13 @@
 //! `crew deny`: a person's no to a gate.
 
-use board::run::{AskKind, Decision, Run};
+use board::post::Decision;
+use board::run::{AskKind, Run};
 
 use super::send::begin_where_allowed;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::run::answering;
+use crate::rules::boundary::Request;
+use crate::run::{answering, requests, starting};
 
 /// Deny a gate: what it names may not be done, and the run goes on
 ///
@@ -27,8 +29,13 @@ pub(crate) struct Deny {
 impl Deny {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "deny")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "deny")?;
+        // One that is just ending would take the decision for a reason to go on; one that works on is asked to end.
+        if self.stay && starting::goes_on(&run)? {
+            requests::ask(run.dir(), Request::Pause)?;
+        }
         answering::decide(&mut board, &run, &ask, Decision::Denied, self.because.as_deref())?;
         context.confirm(format!("denied: {} {} of {}", ask.kind.as_str(), ask.id, ask.from));
         if self.stay {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use board::Board;
 use board::name::Name;
+use board::run::Run;
 use board::task::{Attempt, Task};
 use board::task_id::TaskId;
 
@@ -14,11 +15,11 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::view::escape;
 
-/// Print the log of a task's last attempt, or of a teammate.
+/// Print the log of a task's last attempt, of a teammate, or of a turn of the thread
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// A task's id or a teammate's name; an id wins
-    #[arg(value_name = "ID|NAME")]
+    /// A task's id, a teammate's name or a turn's id; the first that there is
+    #[arg(value_name = "ID|NAME|TURN")]
     of: String,
     /// Go on printing what is written, until its writer ends
     #[arg(short, long)]
@@ -34,6 +35,8 @@ enum Writer {
     Turn(TaskId, String),
     /// A teammate.
     Teammate(Name),
+    /// A turn of the thread.
+    Speaker(String),
 }
 
 impl Logs {
@@ -70,9 +73,11 @@ impl Logs {
         }
         let name = Name::new(&self.of).map_err(board::Error::from)?;
         let log = board.place().teammate_log(&name);
-        match log.is_file() {
-            true => Ok((log, Writer::Teammate(name))),
-            false => Err(none(format!("there is neither a task nor a log of a teammate called {name}"))),
+        let spoken = board.place().turn_log(name.as_str());
+        match (log.is_file(), spoken.is_file()) {
+            (true, _) => Ok((log, Writer::Teammate(name))),
+            (false, true) => Ok((spoken, Writer::Speaker(name.to_string()))),
+            (false, false) => Err(none(format!("there is neither a task, nor a log of a teammate or a turn called {name}"))),
         }
     }
 }
@@ -95,6 +100,10 @@ fn is_writing(board: &Board, writer: &Writer) -> bool {
     match writer {
         Writer::Turn(id, turn) => board.read_task(id).is_ok_and(|(_, task)| task.claim.is_some_and(|claim| claim.turn == *turn)),
         Writer::Teammate(name) => board.lives(name),
+        Writer::Speaker(turn) => {
+            let open = Run::existing(board.place()).and_then(|run| run.map_or(Ok(None), |run| run.open_turn()));
+            open.is_ok_and(|open| open.is_some_and(|open| open.turn == *turn && open.ended.is_none()))
+        }
     }
 }
 

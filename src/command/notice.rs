@@ -54,6 +54,7 @@ impl Notice {
             })?;
             return Ok(Exit::DONE);
         }
+        context.only_for_a_person(&board, "notice")?;
         let ask = match self.number {
             Some(number) => run.asks.get(number)?,
             None => crate::run::answering::meant(&run, None, &[AskKind::Notice], "notice")?,

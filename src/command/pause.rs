@@ -8,7 +8,7 @@ use super::stop::{still_running, wait_until_ended};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
-use crate::run::{requests, starting};
+use crate::run::{at_work, requests};
 
 /// Pause the run at the end of the turn under way
 ///
@@ -25,7 +25,7 @@ impl Pause {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
         let run = Run::of(board.place())?;
-        if !starting::is_at_work(&run)? {
+        if !at_work::is_at_work(&run)? {
             return Err(Failure::Refused {
                 rule: "no-run",
                 message: "no run is at work, so there is nothing to pause; `crew status` says how it stands".into(),

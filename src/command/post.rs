@@ -8,7 +8,8 @@ use board::task_id::TaskId;
 
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
-use crate::run::{lane_post, posting};
+use crate::run::lane_post;
+use crate::run::posting::{self, Shown};
 
 /// Post in the thread: a teammate's move, which ends its turn. Prints the post's number
 ///
@@ -65,7 +66,7 @@ impl Post {
         let turn = self.turn.as_deref().filter(|turn| !turn.is_empty());
         let appended = match &self.task {
             Some(task) => lane_post::post(&mut board, &run, &self.acting.name, task, turn, said)?,
-            None => posting::post(board.place(), &run, who, turn, said)?,
+            None => posting::post(board.place(), &run, who, turn, said, Shown::ByTree)?,
         };
         match context.json {
             true => context.print(serde_json::json!(appended.post))?,

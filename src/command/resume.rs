@@ -4,7 +4,7 @@ use board::run::{Run, RunState};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::run::{requests, starting};
+use crate::run::{at_work, requests};
 
 /// Take a pause or a stop back, without beginning anything
 ///
@@ -16,15 +16,14 @@ impl Resume {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let run = Run::of(context.board()?.place())?;
         requests::withdraw(run.dir())?;
-        if starting::is_at_work(&run)? {
+        if at_work::is_at_work(&run)? {
             context.say("the run goes on");
             return Ok(Exit::DONE);
         }
         let last = run.thread.last_seq()?;
         let state = run.state.update(|state| {
             if matches!(state.state, RunState::Paused | RunState::Stopped) {
-                (state.resumed, state.silent) = (if state.state == RunState::Paused { last } else { state.resumed }, None);
-                (state.state, state.reason) = (RunState::Running, None);
+                state.go_on(last);
             }
             state.state
         })?;

@@ -35,6 +35,7 @@ impl Send {
             return Err(Failure::Usage(format!("a message has between 1 and {longest} bytes; this one has {}", text.len())));
         }
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "send")?;
         let run = Run::of(board.place())?;
         let id = run.inbox()?.send_to_run(text.trim_end(), run.thread.last_seq()?, clock::now())?;
         context.print(match context.json {

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use board::name::Name;
 use board::place::Place;
 use board::presence;
-use teammates::attempt::Waits;
+use board::run::Run;
 use teammates::profile::{self, Origin, Profile, Runner};
 use teammates::teammate::Teammate;
+use teammates::waits::Waits;
 use teammates::workplace::Workplace;
 use tokio::task::LocalSet;
 
-use crate::arming::{self, Scope};
+use crate::arming::{self, Consent, Scope};
 use crate::claimants;
 use crate::config;
 use crate::context::Context;
@@ -24,6 +25,7 @@ use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::log::{self, Log};
 use crate::machine;
+use crate::run::at_work;
 
 /// Start a teammate: it claims tasks, works, waits for more, and ends after a minute with nothing to do.
 ///
@@ -48,6 +50,10 @@ pub(crate) struct Spawn {
     /// Run what the repository's files bring without asking
     #[arg(short, long)]
     yes: bool,
+
+    /// For a run, and as long as that is at work
+    #[arg(long, hide = true)]
+    hired: bool,
 }
 
 /// How long a teammate may take to begin.
@@ -63,11 +69,13 @@ impl Spawn {
             return Err(refused(message));
         }
         let waits = config::apply(&mut board)?;
-        if !self.foreground || !self.yes {
-            arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn", self.from.as_deref())?;
-        }
+        let consent = match self.hired {
+            // Nobody is there to be asked: what was allowed is on record, and what comes later is not.
+            true => arming::on_record(&mut board)?,
+            false => arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn", self.from.as_deref())?,
+        };
         match self.foreground {
-            true => live(context, Workplace::open(board).map_err(start)?, profile, waits),
+            true => live(context, Workplace::open(board).map_err(start)?, profile, waits, consent, self.hired),
             false => self.detach(context, &board),
         }
     }
@@ -131,7 +139,7 @@ fn origin(file: &Path) -> Origin {
     if claude { Origin::ClaudeAgent } else { Origin::Crew }
 }
 
-fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits) -> Result<Exit, Failure> {
+fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits, consent: Consent, hired: bool) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let runtime = machine::runtime().map_err(start)?;
     LocalSet::new().block_on(&runtime, async {
@@ -142,7 +150,15 @@ fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits)
             flag.set(true);
         };
         let name = profile.name.clone();
-        let teammate = Teammate::enter(workplace, profile, waits, machine::events())?;
+        let place = workplace.place().clone();
+        let teammate = Teammate::enter(workplace, profile, waits, Box::new(consent), machine::events())?;
+        if hired {
+            teammate.say_hired()?;
+            // The run may have been stopped since it asked for this.
+            if !at_work::is_at_work(&Run::of(&place)?)? {
+                return Ok(Exit::DONE);
+            }
+        }
         context.say(format!("{name} is at work"));
         teammate.live(told).await?;
         context.say(format!("{name} has shut down"));

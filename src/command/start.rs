@@ -50,6 +50,9 @@ impl Start {
             Started::Now(state) => ("started", state),
             Started::Already(state) => ("at work already", state),
         };
+        if board::tree::sha(board.place()).is_ok_and(|tree| tree.is_none()) {
+            context.say("there is no git repository here: work is credited by exit codes alone, and there are no checkpoints; `git init` makes one");
+        }
         match context.json {
             true => context.print(serde_json::json!({ "started": word == "started", "state": state.state.as_str() }))?,
             false => context.say(format!("the run is {word} ({}); `crew status` says how it stands", state.state)),

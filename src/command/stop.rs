@@ -8,7 +8,7 @@ use board::{Board, clock};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
-use crate::run::{requests, starting};
+use crate::run::{at_work, requests, stopping};
 
 /// Stop the run: the turn under way ends, and everything is kept
 ///
@@ -22,35 +22,50 @@ pub(crate) struct Stop {
 
 impl Stop {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let board = context.board()?;
+        let mut board = context.board()?;
         let run = Run::of(board.place())?;
-        if !starting::is_at_work(&run)? {
-            let stopped = run.state.update(|state| {
-                let was_active = state.state.is_active();
-                if was_active {
-                    state.state = RunState::Stopped;
-                    state.reason = Some(Reason { code: "stop".into(), who: None, text: "a person stopped it; `crew start` goes on".into(), at: clock::now() });
-                }
-                was_active
-            })?;
-            context.say(if stopped { "the run was not at work any more; it is stopped now" } else { "no run is at work" });
-            return Ok(Exit::DONE);
-        }
-        requests::ask(run.dir(), Request::Stop)?;
-        match wait_until_ended(&run, self.timeout)? {
-            true => {
-                context.say("stopped; `crew start` goes on");
-                Ok(Exit::DONE)
+        let deadline = Instant::now() + self.timeout;
+        let said = if at_work::is_at_work(&run)? {
+            requests::ask(run.dir(), Request::Stop)?;
+            if !wait_until_ended(&run, self.timeout)? {
+                return Err(self.too_slow(&still_running(&board, &run)?));
             }
-            false => Err(Failure::Failed(format!("it has not stopped within {}; {}", board::duration::print(self.timeout), still_running(&board, &run)?))),
+            "stopped; `crew start` goes on"
+        } else if say_stopped(&run)? {
+            "the run was not at work any more; it is stopped now"
+        } else {
+            "no run is at work"
+        };
+        let left = stopping::end_what_is_left(&mut board, &run, deadline)?;
+        if !left.is_empty() {
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            return Err(self.too_slow(&format!("of its teammates are still there: {}", left.join("; "))));
         }
+        context.say(said);
+        Ok(Exit::DONE)
     }
+
+    fn too_slow(&self, what: &str) -> Failure {
+        Failure::Failed(format!("it has not stopped within {}; {what}", board::duration::print(self.timeout)))
+    }
+}
+
+/// Where its daemon died with the run still active. `false`: it had ended otherwise.
+fn say_stopped(run: &Run) -> Result<bool, Failure> {
+    Ok(run.state.update(|state| {
+        let was_active = state.state.is_active();
+        if was_active {
+            state.state = RunState::Stopped;
+            state.reason = Some(Reason { code: "stop".into(), who: None, text: "a person stopped it; `crew start` goes on".into(), at: clock::now() });
+        }
+        was_active
+    })?)
 }
 
 /// Waits until neither daemon nor supervisor lives.
 pub(super) fn wait_until_ended(run: &Run, patience: Duration) -> Result<bool, Failure> {
     let deadline = Instant::now() + patience;
-    while starting::is_at_work(run)? {
+    while at_work::is_at_work(run)? {
         if Instant::now() > deadline {
             return Ok(false);
         }
@@ -63,12 +78,7 @@ pub(super) fn wait_until_ended(run: &Run, patience: Duration) -> Result<bool, Fa
 pub(super) fn still_running(board: &Board, run: &Run) -> Result<String, Failure> {
     let daemon = run.state.read()?.daemon.map(|daemon| format!("the daemon ({daemon})"));
     let turn = run.open_turn()?.map(|turn| match &turn.begun {
-        Some(begun) => format!(
-            "the turn of {} ({}), log {}",
-            turn.of,
-            begun.process,
-            board.place().state().join("logs/thread").join(format!("{}.log", turn.turn)).display()
-        ),
+        Some(begun) => format!("the turn of {} ({}), log {}", turn.of, begun.process, board.place().turn_log(&turn.turn).display()),
         None => format!("the turn of {}, which nobody has taken up", turn.of),
     });
     let running: Vec<String> = daemon.into_iter().chain(turn).collect();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use board::Durability;
-use teammates::batch::{self, Batch, Consent as _};
+use teammates::batch::{self, Batch};
+use teammates::consent::Consent as _;
 use teammates::workplace::Workplace;
 use tokio::sync::watch;
 use tokio::task::LocalSet;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use board::post::Decision;
 use board::post::{Kind, Post};
-use board::run::{Decision, OnlyWork, RunState, State};
+use board::run::{OnlyWork, RunState, State};
 use jiff::Timestamp;
-use teammates::attempt::Waits;
+use teammates::waits::Waits;
 
 use super::scheduler::{self, Asked, Seat, Situation};
 use super::{talk, wait};
@@ -21,6 +22,8 @@ pub(crate) struct Limits {
     pub(crate) max_talk_turns: u32,
     /// Audits.
     pub(crate) max_accept_checks: u32,
+    /// Turns in a row that a teammate's death has cut short.
+    pub(crate) max_lost: u32,
     /// Of a wait.
     pub(crate) waits: Waits,
     /// A wait altogether.
@@ -132,6 +135,13 @@ fn exhausted(known: &Known<'_>) -> Option<Step> {
     if let Some(silent) = known.state.silent.as_ref().filter(|silent| silent.count >= MOST_SILENT_TURNS) {
         let text = format!("{} has ended {} turns in a row without a post; its log says why (`crew logs`), and `crew start` goes on", silent.who, silent.count);
         return Some(end(RunState::Paused, "silent_turns", Some(&silent.who), text));
+    }
+    if let Some(lost) = known.state.lost.as_ref().filter(|lost| lost.count >= known.limits.max_lost) {
+        let text = format!(
+            "the process of {} has died in {} turns in a row (maxLost); `crew logs {}` is its log, and `crew start` goes on",
+            lost.who, lost.count, lost.who
+        );
+        return Some(end(RunState::Paused, "lost_turns", Some(&lost.who), text));
     }
     if let Some(most) = known.limits.longest_run.filter(|most| known.ran >= *most) {
         let text = format!("it has run for {}, which is all of maxRunMin; `crew start` gives it as much again", board::duration::print(most));
@@ -252,6 +262,7 @@ mod tests {
     const LIMITS: Limits = Limits {
         max_talk_turns: 6,
         max_accept_checks: 3,
+        max_lost: 5,
         waits: Waits { base: Duration::from_secs(30), cap: Duration::from_secs(1800) },
         longest_wait: Duration::from_secs(14_400),
         longest_run: None,
@@ -343,6 +354,8 @@ mod tests {
         };
         let silent = decide_as(&[], &team, |setup| setup.state.silent = Some(Silent { who: "bob".into(), count: 3, turn: String::new() }));
         assert!(matches!(silent, Step::End { code: "silent_turns", who: Some(who), .. } if who == "bob"));
+        let lost = decide_as(&[], &team, |setup| setup.state.lost = Some(Silent { who: "bob".into(), count: 5, turn: String::new() }));
+        assert!(matches!(lost, Step::End { code: "lost_turns", who: Some(who), .. } if who == "bob"));
         let minute = Duration::from_secs(60);
         assert_eq!(ended(&|setup| (setup.limits.longest_run, setup.ran) = (Some(minute), minute)), (RunState::Paused, "run_budget".into()));
         assert_eq!(ended(&|setup| (setup.limits.most_usd, setup.state.spent_usd) = (Some(1.0), 1.5)), (RunState::Paused, "spend_budget".into()));

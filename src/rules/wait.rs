@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use board::post::{Kind, Post};
 use jiff::{SignedDuration, Timestamp};
-use teammates::attempt::Waits;
+use teammates::waits::Waits;
 
 /// A row of waits of one teammate, with which the thread ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use board::Board;
 use board::clock;
 use board::name::Name;
+use board::post::Decision;
 use board::post::USER;
-use board::run::{Answer, Ask, AskKind, Decision, Run};
+use board::run::{Answer, Ask, AskKind, Run};
 use board::task::Parked;
 use board::task_id::TaskId;
 use board::thread::Draft;
 
-use crate::command::PATIENCE as BOARD_PATIENCE;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
 
@@ -50,24 +50,30 @@ pub(crate) fn answer(board: &mut Board, run: &Run, ask: &Ask, text: &str) -> Res
         run.asks.answer(ask.id, answer)?;
         return Ok(());
     }
+    run.check_formats()?;
     // The answer stands in the thread first: the record is repaired from it.
     let mut thread = run.thread.lock(PATIENCE)?;
-    if run.asks.get(ask.id)?.answer.is_none() && !thread.since(ask.id)?.iter().any(|post| post.is_of_user() && post.re == Some(ask.id)) {
+    let given = thread.since(ask.id)?.into_iter().find(|post| post.is_of_user() && post.re == Some(ask.id));
+    if let Some(given) = given {
+        drop(thread);
+        run.asks.repair(ask.id, Answer { at: given.ts.unwrap_or(answer.at), decision: None, text: Some(given.text) })?;
+    } else if run.asks.get(ask.id)?.answer.is_none() {
         let task = ask.task.as_ref().map(TaskId::to_string);
         thread.append(Draft { from: USER.into(), text: text.to_owned(), re: Some(ask.id), task, ..Draft::default() })?;
         drop(thread);
         board::crash::point("answer.appended");
         run.asks.repair(ask.id, answer)?;
-    } else {
-        run.asks.answer(ask.id, answer)?;
+        return take_up_again(board, ask);
     }
+    // There is one answer, and this is another.
+    run.asks.answer(ask.id, answer)?;
     take_up_again(board, ask)
 }
 
 /// A task that waited for this answer is pending again, for the one that asked.
 pub(crate) fn take_up_again(board: &mut Board, ask: &Ask) -> Result<(), Failure> {
     let Some(task) = &ask.task else { return Ok(()) };
-    let mut locked = board.lock(BOARD_PATIENCE)?;
+    let mut locked = board.lock(PATIENCE)?;
     locked.see()?;
     let parked = locked.board().read_task(task).ok().and_then(|(_, task)| task.parked.filter(|_| task.claim.is_none()));
     if let Some(Parked::Ask { ask: Some(number) }) = parked

@@ -5,7 +5,7 @@ use board::lock::Held;
 use board::run::Run;
 
 use crate::exit::Failure;
-use crate::run::{daemon, hold_for_life, supervisor};
+use crate::run::at_work::Part;
 
 /// The locks that a supervisor and a daemon need.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(crate) struct AtRest {
 pub(crate) fn hold(board: &Board) -> Result<AtRest, Failure> {
     let run = Run::of(board.place())?;
     let refused = |message: String| Failure::Refused { rule: "at-work", message };
-    let take = |name: &str| -> Result<Held, Failure> {
-        let held = hold_for_life(run.dir(), name)?;
+    let take = |part: Part| -> Result<Held, Failure> {
+        let held = part.hold(&run)?;
         held.ok_or_else(|| refused("the run is at work; `crew stop` (or `crew pause`) ends it first".into()))
     };
-    let at_rest = AtRest { _supervisor: take(supervisor::LOCK)?, _daemon: take(daemon::LOCK)? };
+    let at_rest = AtRest { _supervisor: take(Part::Supervisor)?, _daemon: take(Part::Daemon)? };
     let open = run.open_turn()?.and_then(|turn| turn.begun.filter(|_| turn.ended.is_none()).map(|begun| (turn.of, begun)));
     if let Some((who, begun)) = open.filter(|(_, begun)| begun.process.liveness() != board::alive::Liveness::Dead) {
         return Err(refused(format!("the turn of {who} is under way ({}); `crew shutdown {who}` ends it", begun.process)));

@@ -5,11 +5,13 @@ mod judge;
 use std::process::Child;
 use std::sync::Arc;
 
+use board::alive::Process;
 use board::disk::Dir;
-use board::post::AUDIT;
-use board::run::{Decision, Run};
+use board::post::{AUDIT, Decision};
+use board::run::{Audit, Run};
 use board::thread::Draft;
 use board::{Board, Result, turn};
+use teammates::{detach, trial};
 
 use crate::exit::{Failure, start};
 use crate::machine;
@@ -47,6 +49,10 @@ impl Auditing {
         };
         match self.process.try_wait() {
             Ok(None) => None,
+            Ok(Some(status)) if !status.success() => {
+                trial::end_left(&self.id);
+                Some(failed(format!("it ended with {status}")))
+            }
             Ok(Some(status)) => Some(match self.dir.read(&verdict_file(&self.id)) {
                 Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|e| failed(e.to_string())),
                 Ok(None) => failed(format!("it ended with {status}")),
@@ -56,13 +62,27 @@ impl Auditing {
         }
     }
 
+    /// What is kept of it, so that it can be ended by whoever comes after.
+    pub(super) fn record(&self) -> Option<Audit> {
+        Some(Audit { id: self.id.clone(), process: Process::of(self.process.id())? })
+    }
+
     /// Ends it without a verdict.
     pub(super) fn stop(&mut self) {
-        let process = board::alive::Process::of(self.process.id());
-        if let Some(Err(e)) = process.map(|process| teammates::detach::end(&process, teammates::detach::Force::Terminate)) {
-            tracing::warn!("the audit: {e}");
-        }
+        // By the handle: its process may be a stranger's when that has ended and nobody has waited for it.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        trial::end_left(&self.id);
     }
+}
+
+/// Ends an audit that an earlier process has begun, and all that it runs.
+pub(crate) fn end_left(audit: Option<&Audit>) {
+    let Some(audit) = audit else { return };
+    if let Err(e) = detach::end(&audit.process, detach::Force::Kill) {
+        tracing::warn!("the audit: {e}");
+    }
+    trial::end_left(&audit.id);
 }
 
 fn verdict_file(id: &str) -> String {

@@ -123,20 +123,31 @@ impl Crew {
         Ok(std::mem::take(&mut self.told))
     }
 
-    /// At the end of a run: those that do nothing end at once, and with `everybody` the others put their work back.
-    pub(crate) fn dismiss(&mut self, board: &Board, everybody: bool) {
-        let seen = board.teammates().unwrap_or_default();
-        for (name, hired) in &mut self.hired {
-            let pid = hired.process.id();
-            let record = seen.iter().filter(|seen| seen.living && seen.name == *name).find_map(|seen| seen.record.as_ref());
-            // One that is only about to begin has no record yet, and nothing that it does.
-            let is_busy = record.is_some_and(|record| record.process.pid == pid && record.status != Activity::Idle);
-            let lives = matches!(hired.process.try_wait(), Ok(None));
-            if let Some(process) = Process::of(pid).filter(|_| lives && (everybody || !is_busy))
-                && let Err(e) = teammates::detach::end(&process, teammates::detach::Force::Terminate)
-            {
-                tracing::warn!("{name}: {e}");
-            }
+    /// Their processes, by name.
+    pub(crate) fn hired(&self) -> BTreeMap<String, Process> {
+        let process = |hired: &Hired| Process::of(hired.process.id());
+        self.hired.iter().filter_map(|(name, hired)| Some((name.to_string(), process(hired)?))).collect()
+    }
+}
+
+/// The teammates that daemons of a run have started and that may live: those that are on record, and those that say so
+/// themselves, should a daemon have died before it wrote that down.
+pub(crate) fn of_run(board: &Board, kept: &BTreeMap<String, Process>) -> BTreeMap<String, Process> {
+    let seen = board.teammates().unwrap_or_default().into_iter().filter(|seen| seen.living);
+    let hired = seen.filter_map(|seen| Some((seen.name.to_string(), seen.record.filter(|record| record.hired)?.process)));
+    kept.clone().into_iter().chain(hired).collect()
+}
+
+/// At the end of a run: those of its teammates that do nothing end at once, and with `everybody` the others put their
+/// work back.
+pub(crate) fn dismiss(board: &Board, hired: &BTreeMap<String, Process>, everybody: bool) {
+    let teammates = board.teammates().unwrap_or_default();
+    for (name, process) in hired {
+        let records = || teammates.iter().filter_map(|seen| seen.record.as_ref());
+        if (everybody || records().any(|record| record.process == *process && record.status == Activity::Idle))
+            && let Err(e) = teammates::detach::end(process, teammates::detach::Force::Terminate)
+        {
+            tracing::warn!("{name}: {e}");
         }
     }
 }
@@ -155,6 +166,7 @@ fn has_message(board: &Board, profile: &Profile) -> bool {
 fn hire(board: &Board, name: &Name) -> Result<Child, Failure> {
     let place = board.place();
     let log = place.teammate_logs()?.open_append(&format!("{name}.log"), 0o600)?;
-    let arguments: [OsString; 6] = ["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
+    let arguments: [OsString; 7] =
+        ["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into(), "--hired".into()];
     teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)
 }

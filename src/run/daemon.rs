@@ -1,54 +1,61 @@
 //! The daemon: the run's loop. It looks, decides by the rules, acts, and sleeps until something happens.
 
+mod heard;
+mod record;
+mod standing;
+mod turns;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::alive::Process;
 use board::events::Events;
-use board::post::Post;
 use board::run::{Reason, Run, RunState, State};
-use board::thread::Draft;
 use board::watch::Watch;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 use teammates::cleaning;
 use tokio::sync::Notify;
 
+use self::turns::Turn;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
 use crate::rules::boundary::{self, Known, Request, Step};
+use crate::run::at_work::Part;
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::Crew;
-use crate::run::effects::Effects;
-use crate::run::recording::{self, Taken, Wanted};
+use crate::run::recording::Wanted;
+use crate::run::requests;
 use crate::run::roster::{self, Profiles};
 use crate::run::settings::Settings;
-use crate::run::turns::Turn;
 use crate::run::window::Window;
-use crate::run::{PATIENCE, hold_for_life, requests, starting};
 
 /// How often it looks by itself: for what no event tells of, a process that died above all.
 const POLL: Duration = Duration::from_secs(5);
 /// The same while a turn is to end, or where there are no events.
 const SOON: Duration = Duration::from_millis(500);
-/// The lock that every daemon holds for its life.
-pub(crate) const LOCK: &str = "daemon.lock";
+/// Why a run has ended in which nothing may be run any more.
+const NOT_ARMED: &str = "not_armed";
 
 /// The daemon of this process.
-pub(super) struct Daemon {
-    pub(super) board: Board,
-    pub(super) run: Run,
-    pub(super) window: Window,
-    pub(super) state: State,
+struct Daemon {
+    board: Board,
+    run: Run,
+    window: Window,
+    state: State,
     /// Whose last turn was cut short.
-    pub(super) cut_short: BTreeSet<String>,
+    cut_short: BTreeSet<String>,
     /// Since when a turn is being stopped.
-    pub(super) stopping: Option<Instant>,
+    stopping: Option<Instant>,
+    /// A turn that nobody has taken up, and how often it was looked at.
+    untaken: Option<(String, u32)>,
+    /// Whether it looks because its time has come, and not because something happened.
+    slept: bool,
     /// Whether it has not yet looked once.
-    pub(super) is_new: bool,
+    is_new: bool,
     /// A checkpoint that is to be made.
     wanted: Option<Wanted>,
     events: Events,
@@ -77,14 +84,19 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let mut board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
+    let Some(_held) = Part::Daemon.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-daemon", message: "another daemon of this project is at work".into() });
     };
+    let place = board.place().clone();
     let settings = Settings::read(&mut board);
     let runtime = machine::runtime().map_err(start)?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         match settings {
-            Ok(settings) => Daemon::enter(board, run, settings)?.work().await,
+            Ok(settings) => match Daemon::enter(board, Run::of(&place)?, settings)?.work().await {
+                // What people wrote cannot be used: to begin again would not mend it.
+                Err(failure @ (Failure::Usage(_) | Failure::Refused { .. })) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
+                worked => worked,
+            },
             Err(failure) => Daemon::refuse(&run, &failure.message()).map(|()| Exit::FAILED),
         }
     })
@@ -112,6 +124,8 @@ impl Daemon {
             state,
             cut_short: BTreeSet::new(),
             stopping: None,
+            untaken: None,
+            slept: false,
             is_new: true,
             wanted: None,
             events,
@@ -140,14 +154,21 @@ impl Daemon {
 
     async fn work(mut self) -> Result<Exit, Failure> {
         self.tell("daemon.started", serde_json::json!({ "pid": std::process::id() }));
+        // One that the last daemon has left is begun again, once.
+        if let Some(left) = self.state.audit.take() {
+            audit::end_left(Some(&left));
+            self.change_state(|state| state.audit = None)?;
+        }
         self.baseline()?;
         loop {
             match self.tick()? {
                 After::Again => {}
-                After::Sleep(pause) => tokio::select! {
-                    () = self.wake.notified() => {}
-                    () = tokio::time::sleep(pause) => {}
-                },
+                After::Sleep(pause) => {
+                    self.slept = tokio::select! {
+                        () = self.wake.notified() => false,
+                        () = tokio::time::sleep(pause) => true,
+                    };
+                }
                 After::End => break,
             }
             self.is_new = false;
@@ -156,18 +177,6 @@ impl Daemon {
         }
         self.tell("daemon.ended", serde_json::json!({ "state": self.state.state.as_str() }));
         Ok(Exit::DONE)
-    }
-
-    /// What was there before the run is on record, also what a turn had written that died with the last daemon.
-    fn baseline(&mut self) -> Result<()> {
-        self.wanted = Some(Wanted { why: "baseline before run".into(), seq: None });
-        self.record_now();
-        if self.state.baseline.is_none()
-            && let Ok(Some(tree)) = board::tree::sha(self.board.place())
-        {
-            self.change_state(|state| state.baseline = Some(tree))?;
-        }
-        Ok(())
     }
 
     /// Looks once, and does what is to be done.
@@ -221,80 +230,6 @@ impl Daemon {
         Ok(())
     }
 
-    /// The posts that are new, with their effects applied.
-    fn take_new(&mut self) -> Result<Vec<Post>> {
-        let mut new = self.window.take_new(&self.run)?;
-        if self.is_new {
-            // What the last daemon had read and not done with.
-            new = self.run.thread.since(self.state.applied)?;
-        }
-        let told = if self.is_new { self.told_until()? } else { 0 };
-        for post in &new {
-            let effects = Effects { run: &self.run, patterns: &self.settings.patterns, gate_mode: self.settings.gate_mode };
-            effects.on_asks(post)?;
-            if post.seq > told {
-                self.tell("post", serde_json::json!(post));
-            }
-            if post.task.is_some() {
-                self.on_task_post(post)?;
-            } else if post.is_of_teammate() {
-                self.on_work(post)?;
-            }
-        }
-        Ok(new)
-    }
-
-    /// Work is credited, and put on record; what is not credited is said.
-    fn on_work(&mut self, post: &Post) -> Result<()> {
-        if post.is_work() {
-            let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
-            self.wanted = Some(Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) });
-        } else if post.credited == Some(false) {
-            let why = "it was not credited: the tree shows no work of this turn (unchanged since its beginning, or changed by others too)";
-            self.run.note(post.seq, format!("work_done of {}: {why}", post.from))?;
-        }
-        Ok(())
-    }
-
-    /// Work in a lane that was credited when it was posted ends a row of talk. What its check has yet to show counts when
-    /// the task is completed.
-    fn on_task_post(&mut self, post: &Post) -> Result<()> {
-        match post.credited == Some(true) {
-            true => self.change_state(|state| state.lane_work = state.lane_work.max(post.seq)),
-            false => Ok(()),
-        }
-    }
-
-    /// The last post that the events have.
-    fn told_until(&self) -> Result<u64> {
-        let last = self.events.last(1000)?;
-        Ok(last.iter().rev().find(|event| event["event"] == "post").and_then(|event| event["seq"].as_u64()).unwrap_or(0))
-    }
-
-    /// Brings what the user has said into the thread, each message once. `true`: there was something.
-    fn drain_inbox(&mut self) -> Result<bool> {
-        let inbox = self.run.inbox()?;
-        if inbox.is_empty() {
-            return Ok(false);
-        }
-        let waiting = inbox.read(None)?;
-        if waiting.malformed > 0 {
-            self.tell("inbox.malformed", serde_json::json!({ "lines": waiting.malformed, "file": "inbox/user.malformed" }));
-        }
-        let waiting = waiting.messages;
-        let mut thread = self.run.thread.lock(PATIENCE)?;
-        for message in &waiting {
-            let is_there = thread.since(message.after.unwrap_or(0))?.iter().any(|post| post.message.as_ref() == Some(&message.id));
-            if !is_there {
-                thread.append(Draft { from: board::post::USER.into(), text: message.text.clone(), message: Some(message.id.clone()), ..Draft::default() })?;
-            }
-        }
-        drop(thread);
-        board::crash::point("inbox.appended");
-        inbox.consume(&waiting.iter().map(|message| message.id.clone()).collect::<Vec<_>>())?;
-        Ok(!waiting.is_empty())
-    }
-
     fn decide(&mut self, request: Option<Request>) -> Result<Step, Failure> {
         let place = self.board.place().clone();
         let profiles = self.profiles.read(&place)?;
@@ -316,25 +251,9 @@ impl Daemon {
         }))
     }
 
-    /// A task completed by its command is work too, though nobody posts it.
-    fn count_lane_work(&mut self) -> Result<()> {
-        let completed =
-            self.board.index().entries().filter_map(|(_, entry)| entry.facts()).filter(|facts| facts.status == board::facts::Phase::Completed).count() as u64;
-        let last = self.window.last();
-        match self.state.completed_tasks {
-            Some(before) if before == completed => Ok(()),
-            before => self.change_state(|state| {
-                if before.is_some_and(|before| completed > before) {
-                    state.lane_work = last;
-                }
-                state.completed_tasks = Some(completed);
-            }),
-        }
-    }
-
     fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
         match step {
-            Step::End { state, code, who, text } => Ok(self.end(state, code, who, text, request)?),
+            Step::End { state, code, who, text } => self.end(state, code, who, text, request),
             Step::Speak { who, why, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
@@ -342,14 +261,22 @@ impl Daemon {
                         return Ok(After::Again);
                     }
                 }
+                if let Some(ended) = self.end_unless_armed()? {
+                    return Ok(ended);
+                }
                 self.enter_state(RunState::Running, None)?;
                 self.open_turn(&who, only_work)?;
                 tracing::info!("{who}: {why}");
                 Ok(After::Sleep(if self.watch.is_none() { SOON } else { POLL }))
             }
             Step::Audit(done) => {
+                if let Some(ended) = self.end_unless_armed()? {
+                    return Ok(ended);
+                }
                 self.tell("audit.started", serde_json::json!({ "done": done }));
-                self.auditing = Some(Auditing::begin(&self.board, done)?);
+                let auditing = Auditing::begin(&self.board, done)?;
+                self.change_state(|state| state.audit = auditing.record())?;
+                self.auditing = Some(auditing);
                 Ok(After::Sleep(POLL))
             }
             Step::Sleep { state, until, why } => {
@@ -371,6 +298,7 @@ impl Daemon {
         let Some(mut auditing) = self.auditing.take() else { return Ok(None) };
         if stop {
             auditing.stop();
+            self.change_state(|state| state.audit = None)?;
             return Ok(None);
         }
         let Some(verdict) = auditing.verdict() else {
@@ -379,9 +307,10 @@ impl Daemon {
         };
         let tree = board::tree::sha(self.board.place()).ok().flatten();
         audit::post(&self.run, auditing.done, &verdict)?;
-        if verdict.accept {
-            self.change_state(|state| state.accepted = tree)?;
-        }
+        self.change_state(|state| {
+            state.audit = None;
+            state.accepted = tree.filter(|_| verdict.accept).or(state.accepted.take());
+        })?;
         Ok(Some(After::Again))
     }
 
@@ -393,122 +322,29 @@ impl Daemon {
         let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
         match told {
             Err(Failure::Refused { rule: "not-armed", message }) => {
-                let after = self.end(RunState::Paused, "not_armed", None, format!("{message}; then `crew start`"), None)?;
-                Ok(!matches!(after, After::End))
+                self.end_not_armed(&message)?;
+                Ok(false)
             }
             told => {
                 for (what, details) in told? {
                     self.tell(what, details);
+                }
+                let hired = self.crew.hired();
+                if hired.iter().any(|(name, process)| self.state.hired.get(name) != Some(process)) {
+                    self.change_state(|state| state.hired.extend(hired))?;
                 }
                 Ok(true)
             }
         }
     }
 
-    fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<After> {
-        tracing::info!("{state}: {text}");
-        self.tell("run", serde_json::json!({ "state": state.as_str(), "code": code, "text": text }));
-        let applied = self.window.last();
-        self.change_state(|kept| {
-            kept.applied = applied;
-            kept.daemon = None;
-            kept.state = state;
-            kept.reason = Some(Reason { code: code.to_owned(), who, text, at: clock::now() });
-        })?;
-        if request.is_none() && self.is_called_back()? {
-            self.change_state(|kept| {
-                starting::let_go_on(kept, applied);
-                kept.daemon = Some(Process::current().clone());
-            })?;
-            return Ok(After::Again);
-        }
-        if request.is_some() {
-            requests::withdraw(self.run.dir())?;
-        }
-        self.close_untaken()?;
-        self.crew.dismiss(&self.board, state == RunState::Stopped);
-        Ok(After::End)
-    }
-
-    /// Whether a person has said or decided something since this last looked. Whoever did saw the run at work still, and
-    /// has left the rest to it.
-    fn is_called_back(&self) -> Result<bool> {
-        let new = self.run.thread.since(self.window.last())?;
-        Ok(!self.run.inbox()?.is_empty() || new.iter().any(|post| post.is_of_user() || post.decision.is_some()))
-    }
-
-    fn enter_state(&mut self, state: RunState, reason: Option<Reason>) -> Result<()> {
-        let same_words = self.state.reason.as_ref().map(|reason| &reason.text) == reason.as_ref().map(|reason| &reason.text);
-        if self.state.state == state && same_words {
-            return Ok(());
-        }
-        self.change_state(|kept| (kept.state, kept.reason) = (state, reason))
-    }
-
-    /// Says that the effects of all that was read are there.
-    fn applied(&mut self) -> Result<()> {
-        let last = self.window.last();
-        if self.state.applied == last {
-            return Ok(());
-        }
-        self.change_state(|state| state.applied = last)
-    }
-
-    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut State)) -> Result<()> {
-        self.state = self.run.state.update(|state| {
-            change(state);
-            state.clone()
-        })?;
-        Ok(())
-    }
-
-    /// Puts the tree on record that a turn has begun with, if that is wanted.
-    pub(super) fn record(&mut self, taken: &Taken) {
-        if let Some(wanted) = self.wanted.take() {
-            self.recorded(&wanted, recording::keep(self.board.place(), self.settings.checkpoints, taken, &wanted));
-        }
-    }
-
-    /// The same of what is there now.
-    fn record_now(&mut self) {
-        if let Some(wanted) = self.wanted.take() {
-            self.recorded(&wanted, recording::make(self.board.place(), self.settings.checkpoints, &wanted));
-        }
-    }
-
-    /// The tree as the next turn begins with it.
-    pub(super) fn take_tree(&mut self) -> Taken {
-        match recording::take(self.board.place(), self.settings.checkpoints, &mut self.wanted) {
-            Ok((taken, made)) => {
-                if let Some(number) = made {
-                    self.tell("checkpoint", serde_json::json!({ "number": number }));
-                }
-                taken
-            }
-            // What git cannot say now credits nothing later; the turn is given all the same.
-            Err(e) => {
-                self.say(format!("no work of this turn can be credited: {e}"));
-                Taken::default()
-            }
-        }
-    }
-
-    fn recorded(&self, wanted: &Wanted, made: Result<Option<u64>>) {
-        match made {
-            Ok(Some(number)) => self.tell("checkpoint", serde_json::json!({ "number": number, "why": wanted.why })),
-            Ok(None) => {}
-            // What cannot be put on record now is no reason to stop the work.
-            Err(e) => self.say(format!("no checkpoint: {e}")),
-        }
-    }
-
-    pub(super) fn tell(&self, what: &str, details: serde_json::Value) {
+    fn tell(&self, what: &str, details: serde_json::Value) {
         if let Err(e) = self.events.tell(what, details) {
             tracing::warn!("an event was not written: {e}");
         }
     }
 
-    pub(super) fn say(&self, text: impl std::fmt::Display) {
+    fn say(&self, text: impl std::fmt::Display) {
         tracing::warn!("{text}");
     }
 }

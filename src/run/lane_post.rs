@@ -12,7 +12,6 @@ use board::transition::By;
 use board::{Error, Refusal, Rule};
 use teammates::lane_move;
 
-use crate::command::PATIENCE as BOARD_PATIENCE;
 use crate::config;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
@@ -32,7 +31,7 @@ pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn
 }
 
 fn append(board: &mut Board, run: &Run, who: &Name, id: &TaskId, turn: Option<&str>, said: &Move) -> Result<Appended, Failure> {
-    let mut locked = board.lock(BOARD_PATIENCE)?;
+    let mut locked = board.lock(PATIENCE)?;
     locked.see()?;
     let task = held(&locked, who, id, turn)?;
     let claim = task.claim.as_ref().map(|claim| (claim.turn.clone(), claim.at));
@@ -79,7 +78,7 @@ fn end(board: &mut Board, run: &Run, who: &Name, id: &TaskId, appended: &Appende
         tracing::info!("{word} of a claim from a shell; {next}");
         return Ok(());
     };
-    let mut locked = board.lock(BOARD_PATIENCE)?;
+    let mut locked = board.lock(PATIENCE)?;
     locked.see()?;
     locked.end(id, &By::Holder { name: who.as_str(), turn: appended.post.turn.as_deref() }, &ending)?;
     locked.unlock()?.settle()?;

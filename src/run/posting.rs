@@ -10,11 +10,27 @@ use crate::exit::Failure;
 use crate::rules::credit::{self, Credit};
 use crate::run::PATIENCE;
 
+/// How a turn's work is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// By the tree.
+    ByTree,
+    /// By the exit code 0 of its command too, where nothing is to be written: the teammate does not write, or there is no
+    /// repository.
+    ByExit {
+        /// Whether the teammate writes.
+        writes: bool,
+    },
+}
+
 /// Posts in the turn that is open. Work is judged before the thread is locked: that may take its time.
-pub(crate) fn post(place: &Place, run: &Run, who: &str, turn: Option<&str>, said: Move) -> Result<Appended, Failure> {
+pub(crate) fn post(place: &Place, run: &Run, who: &str, turn: Option<&str>, said: Move, shown: Shown) -> Result<Appended, Failure> {
     let open = run.open_turn()?.filter(|open| open.of == who);
     let credited = match (said.kind, &open) {
-        (Kind::WorkDone, Some(open)) => Some(credit_of(place, open)? == Credit::Given),
+        (Kind::WorkDone, Some(open)) => {
+            let nothing_to_write = open.base.is_none() || shown == Shown::ByExit { writes: false };
+            Some(credit_of(place, open)? == Credit::Given || (shown != Shown::ByTree && nothing_to_write))
+        }
         _ => None,
     };
     // The turn that was judged is the one that the post ends.

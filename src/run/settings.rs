@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use board::Board;
-use teammates::attempt::Waits;
 use teammates::config::{Checkpoints, Config, GateMode};
+use teammates::waits::Waits;
 
 use crate::config;
 use crate::exit::Failure;
@@ -44,6 +44,7 @@ fn limits(config: &Config) -> Limits {
     Limits {
         max_talk_turns: config.max_talk_turns.get(),
         max_accept_checks: config.max_accept_checks.get(),
+        max_lost: config.max_lost.get(),
         waits: Waits::of(config),
         longest_wait: minutes(config.max_wait_min.get()),
         longest_run: config.max_run_min.map(|limit| minutes(limit.get())),

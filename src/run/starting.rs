@@ -5,16 +5,20 @@ use std::time::{Duration, Instant};
 
 use board::Board;
 use board::checkpoints::Checkpoints;
-use board::lock::{LockFile, Mode};
 use board::memory::Memory;
-use board::run::{Run, RunState, State};
+use board::run::{Run, State};
 
 use crate::exit::{Failure, start};
 use crate::machine;
-use crate::run::{daemon, requests, supervisor};
+use crate::run::at_work::{Part, is_at_work};
+use crate::run::requests;
 
 /// How long a daemon may take to begin.
 const BEGIN: Duration = Duration::from_secs(20);
+/// How long one may take to end whose run is not active any more.
+const END: Duration = Duration::from_secs(10);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(3);
 
 /// What became of it.
 #[derive(Debug)]
@@ -39,8 +43,13 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     if goes_on(run)? {
         // To start is to want that it goes on.
         requests::withdraw(run.dir())?;
+        if !Part::Supervisor.lives(run)? {
+            // The daemon has outlived its supervisor: the next one waits for its end.
+            supervise(board, run)?;
+        }
         return Ok(Started::Already(Box::new(run.state.read()?)));
     }
+    run.check_formats()?;
     // A restore that a crash has cut short comes to its end before anybody works on the files.
     Checkpoints::of(board.place()).finish_restore()?;
     if board.place().crew().is_dir() {
@@ -50,59 +59,38 @@ pub(crate) fn begin(board: &Board, run: &Run, why: Why) -> Result<Started, Failu
     let last = run.thread.last_seq()?;
     let before = run.state.update(|state| {
         if why == Why::Person {
-            let_go_on(state, last);
+            state.go_on(last);
         }
         state.starts
     })?;
+    wait_until_begun(run, before, &mut supervise(board, run)?)
+}
+
+fn supervise(board: &Board, run: &Run) -> Result<Child, Failure> {
     let log = run.dir().open_append("supervisor.log", 0o600)?;
     let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--supervisor".into()];
-    let mut supervisor = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
-    wait_until_begun(run, before, &mut supervisor)
+    teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)
 }
 
-/// A person wants a run to go on that had ended. `last`: the thread's last number.
-pub(super) fn let_go_on(state: &mut State, last: u64) {
-    let stuck = state.state == RunState::Paused;
-    state.resumed = if stuck { last } else { state.resumed };
-    state.silent = None;
-    state.state = RunState::Running;
-    state.reason = None;
-}
-
-/// Whether a run is at work and sees what a person has just said. One that has ended, and whose processes are about to
-/// be gone, does not: that is waited for.
+/// Whether a run is at work that hears what is said to it. One that has just come to its end is waited for: then it
+/// is not.
 pub(crate) fn goes_on(run: &Run) -> Result<bool, Failure> {
-    let deadline = Instant::now() + BEGIN;
-    while is_at_work(run)? {
+    let deadline = Instant::now() + END;
+    loop {
+        if !is_at_work(run)? {
+            return Ok(false);
+        }
         if run.state.read()?.state.is_active() || Instant::now() > deadline {
             return Ok(true);
         }
-        std::thread::sleep(Duration::from_millis(3));
+        std::thread::sleep(LOOK);
     }
-    Ok(false)
-}
-
-/// Whether a supervisor or a daemon of this project lives.
-pub(crate) fn is_at_work(run: &Run) -> Result<bool, Failure> {
-    Ok(is_held(run, supervisor::LOCK)? || is_daemon_at_work(run)?)
 }
 
 /// Begins a run again that was at work when its daemon died, for `crew` alone. `None`: it was not.
 pub(crate) fn again(board: &Board, run: &Run) -> Result<Option<Started>, Failure> {
     let was_at_work = run.state.read()?.state.is_active() && !is_at_work(run)?;
     was_at_work.then(|| begin(board, run, Why::Again)).transpose()
-}
-
-/// Whether a daemon of this project lives.
-pub(crate) fn is_daemon_at_work(run: &Run) -> Result<bool, Failure> {
-    is_held(run, daemon::LOCK)
-}
-
-fn is_held(run: &Run, lock: &str) -> Result<bool, Failure> {
-    Ok(match LockFile::open_existing(run.dir(), lock)? {
-        Some(lock) => lock.try_lock(Mode::Shared)?.is_none(),
-        None => false,
-    })
 }
 
 fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<Started, Failure> {
@@ -122,7 +110,7 @@ fn wait_until_begun(run: &Run, before: u64, supervisor: &mut Child) -> Result<St
             let said = said("daemon.log").or_else(|| said("supervisor.log")).map(|line| format!(": {line}")).unwrap_or_default();
             return Err(Failure::Failed(format!("the run did not begin{said} (its logs are daemon.log and supervisor.log in {})", run.dir().path().display())));
         }
-        std::thread::sleep(Duration::from_millis(3));
+        std::thread::sleep(LOOK);
     }
 }
 
@@ -133,7 +121,9 @@ mod tests {
     use std::sync::mpsc;
 
     use board::Durability;
+    use board::lock::{LockFile, Mode};
     use board::place::Surroundings;
+    use board::run::RunState;
 
     use super::*;
 
@@ -143,7 +133,7 @@ mod tests {
         let surroundings = Surroundings { crewboard_home: Some(place.path().join("home").into()), ..Surroundings::default() };
         let board = Board::init(place.path(), Durability::Relaxed, &surroundings).unwrap();
         let run = Run::of(board.place()).unwrap();
-        let lock = LockFile::open(run.dir(), supervisor::LOCK).unwrap();
+        let lock = LockFile::open(run.dir(), Part::Supervisor.lock()).unwrap();
         let stands = |state| run.state.update(|kept| kept.state = state).unwrap();
         assert!(!goes_on(&run).unwrap());
         let held = lock.try_lock(Mode::Exclusive).unwrap().unwrap();

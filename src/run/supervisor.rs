@@ -16,11 +16,10 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
+use crate::run::at_work::Part;
 use crate::run::awake::Awake;
-use crate::run::{daemon, hold_for_life, suspending};
+use crate::run::suspending;
 
-/// The lock that the one supervisor of a project holds for its life.
-pub(crate) const LOCK: &str = "supervisor.lock";
 /// Within so long …
 const SPAN: Duration = Duration::from_secs(5 * 60);
 /// … so many restarts are made.
@@ -33,12 +32,14 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     log::begin(Log::Diary);
     let board = context.board()?;
     let run = Run::of(board.place())?;
-    let Some(_held) = hold_for_life(run.dir(), LOCK)? else {
+    let Some(_held) = Part::Supervisor.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-supervisor", message: "another supervisor of this project is at work".into() });
     };
     let events = Events::of_run(Arc::clone(run.dir()));
     let mut restarts = VecDeque::new();
-    wait_for_the_last(&run)?;
+    if wait_for_the_last(&run)? && !run.state.read()?.state.is_active() {
+        return Ok(Exit::DONE);
+    }
     let mut awake = None;
     loop {
         let mut daemon = begin(context, &board, &run)?;
@@ -63,13 +64,15 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     }
 }
 
-/// A daemon may have outlived its supervisor: it goes on, and only then another one begins.
-fn wait_for_the_last(run: &Run) -> Result<(), Failure> {
-    let lock = LockFile::open(run.dir(), daemon::LOCK)?;
+/// A daemon may have outlived its supervisor: it goes on, and only then another one begins. `true`: one had.
+fn wait_for_the_last(run: &Run) -> Result<bool, Failure> {
+    let lock = LockFile::open(run.dir(), Part::Daemon.lock())?;
+    let mut waited = false;
     while lock.try_lock(Mode::Exclusive)?.is_none() {
+        waited = true;
         std::thread::sleep(POLL);
     }
-    Ok(())
+    Ok(waited)
 }
 
 fn begin(context: &Context, board: &board::Board, run: &Run) -> Result<Child, Failure> {

@@ -46,7 +46,7 @@ pub(crate) fn state(state: &State, turn: Option<&OpenTurn>, next: Option<&str>, 
             (None, None) => "not taken up yet",
         };
         lines.push(format!("  turn of {}: {how} for {since}", escape::line(&turn.of)));
-    } else if let Some(next) = next {
+    } else if let Some(next) = next.filter(|_| !matches!(state.state, RunState::Completed | RunState::Idle)) {
         lines.push(format!("  next: {}", escape::line(next)));
     }
     lines.join("\n")

@@ -6,7 +6,7 @@ use std::time::Duration;
 use board::locked::Claimed;
 use board::name::Name;
 use board::ready::{Claimant, Takes};
-use board::task::{Outcome, Parked, Status, Task};
+use board::task::{Parked, Status};
 use board::task_id::TaskId;
 use board::transition::Ending;
 use board::watch::Watch;
@@ -15,10 +15,12 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::{Plan, Waits};
+use crate::attempt::Plan;
 use crate::cleaning::{self, Returned};
+use crate::consent::{self, Consent};
 use crate::lane::{self, Told, Worked};
 use crate::telling::{Settled, Telling};
+use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
 
@@ -41,14 +43,6 @@ pub struct Batch {
     pub waits: Waits,
     /// Whether change events are to be relied on.
     pub events: bool,
-}
-
-/// Which tasks may be run here. Those that may not are left alone.
-pub trait Consent {
-    /// Whether a task may be claimed, as far as its name tells.
-    fn may_claim(&self, id: &TaskId) -> bool;
-    /// Whether what it runs may be run. Asked of every task that was claimed; a no holds for the whole batch.
-    fn may_run(&self, task: &Task) -> bool;
 }
 
 /// What happened, for whoever shows progress.
@@ -192,7 +186,7 @@ impl<'a> Run<'a> {
             && let Some(seat) = self.free.pop()
         {
             let claimant = Claimant { takes: Takes::Commands, ..Claimant::shell(seat.name().as_str()) };
-            let claimed = match self.claim(&seat, &claimant).await {
+            let claimed = match consent::claim(self.workplace, &seat, &claimant, self.consent).await {
                 Ok(Some(claimed)) => claimed,
                 other => {
                     self.free.push(seat);
@@ -216,45 +210,6 @@ impl<'a> Run<'a> {
             });
         }
         Ok(())
-    }
-
-    /// Claims the best task that may be run here.
-    async fn claim(&self, seat: &Seat, claimant: &Claimant) -> Result<Option<Claimed>> {
-        let mut refused: Vec<TaskId> = Vec::new();
-        loop {
-            let Some(wanted) = self.wanted(claimant, &refused)? else { return Ok(None) };
-            let claimed = match (self.workplace.claim(seat, claimant, wanted.as_ref()), wanted) {
-                // Somebody else was faster, or its file has changed.
-                (Err(e), Some(id)) if e.is_refusal() => {
-                    refused.push(id);
-                    continue;
-                }
-                (claimed, _) => claimed?,
-            };
-            match claimed {
-                Some(claimed) if !self.consent.may_run(&claimed.task) => {
-                    let released = Ending::because(Outcome::Released, "nobody here has allowed what it runs");
-                    match self.workplace.end(seat, &claimed, released).await {
-                        Err(e) if !e.is_refusal() => return Err(e),
-                        Err(_) => {}
-                        Ok(settling) => drop(settling.settle().await?),
-                    }
-                }
-                claimed => return Ok(claimed),
-            }
-        }
-    }
-
-    /// Which task to claim: whichever is best then (`Some(None)`), as long as nothing that stands before the others is
-    /// to be left alone.
-    fn wanted(&self, claimant: &Claimant, refused: &[TaskId]) -> Result<Option<Option<TaskId>>> {
-        let mut board = self.workplace.board();
-        let may_claim = |id: &&TaskId| !refused.contains(id) && self.consent.may_claim(id);
-        if board.index().ready_for(claimant).next().is_none_or(|best| may_claim(&best)) {
-            return Ok(Some(None));
-        }
-        board.look()?;
-        Ok(board.index().ready_for(claimant).find(may_claim).cloned().map(Some))
     }
 
     /// Begins to watch, at the first time that there is nothing to claim: before, events would only tell of our own

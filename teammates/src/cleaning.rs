@@ -12,13 +12,13 @@ use board::transition::{By, Ending};
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 
-use crate::attempt::Waits;
 use crate::config;
 use crate::group_record;
 use crate::lane_move;
 use crate::leftovers;
 use crate::reading;
 use crate::speaking;
+use crate::waits::Waits;
 
 /// Between SIGTERM and SIGKILL for what a dead holder left running.
 const GRACE: Duration = Duration::from_secs(2);
@@ -113,7 +113,7 @@ fn end_left_turn(board: &Board) -> Result<()> {
         let ended = end_turn(board, &name, &turn, &begun.process.boot);
         tracing::info!("the turn of {of} in the thread: lost with its process; {ended} processes of it ended");
     }
-    speaking::say_ended(&run, &turn, Ended { exit: None, how: format!("its process died ({})", begun.process) })
+    speaking::say_ended(&run, &turn, Ended { exit: None, how: format!("its process died ({})", begun.process), lost: true })
 }
 
 fn end_leftovers(board: &Board, stale: &Stale) -> usize {

@@ -14,8 +14,8 @@ use board::transition::Ending;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 
-use crate::attempt::Waits;
 use crate::config;
+use crate::waits::Waits;
 
 /// How long the board's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -69,14 +69,14 @@ pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile
             let ended = running.wait(ending, cancel).await;
             attempt::end_leftovers(workplace, seat, &turn.turn, false).await;
             match ended {
-                Ok(Exited::Exited(code)) => Ended { exit: Some(code), how: format!("its command ended with exit code {code}") },
-                Ok(Exited::Signaled(signal)) => Ended { exit: None, how: format!("its command was ended by signal {signal}") },
-                Ok(Exited::TimedOut) => Ended { exit: None, how: "its command took longer than its timeout".into() },
-                Ok(Exited::Cancelled) => Ended { exit: None, how: "its command was ended".into() },
-                Err(e) => Ended { exit: None, how: e.to_string() },
+                Ok(Exited::Exited(code)) => Ended { exit: Some(code), how: format!("its command ended with exit code {code}"), lost: false },
+                Ok(Exited::Signaled(signal)) => Ended { exit: None, how: format!("its command was ended by signal {signal}"), lost: false },
+                Ok(Exited::TimedOut) => Ended { exit: None, how: "its command took longer than its timeout".into(), lost: false },
+                Ok(Exited::Cancelled) => Ended { exit: None, how: "its command was ended".into(), lost: false },
+                Err(e) => Ended { exit: None, how: e.to_string(), lost: false },
             }
         }
-        Err(e) => Ended { exit: None, how: format!("its command could not start: {e}") },
+        Err(e) => Ended { exit: None, how: format!("its command could not start: {e}"), lost: false },
     };
     say_ended(run, &turn.turn, ended)?;
     Ok(true)

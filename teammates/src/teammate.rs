@@ -19,13 +19,15 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::{Plan, Waits};
+use crate::attempt::Plan;
 use crate::cleaning::{self, Returned};
+use crate::consent::{self, Consent};
 use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::speaking;
+use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
 
@@ -43,6 +45,7 @@ pub struct Teammate {
     profile: Profile,
     claimant: Claimant,
     waits: Waits,
+    consent: Box<dyn Consent>,
     inbox: Arc<Inbox>,
     watch: Option<Watch>,
     wake: Arc<Notify>,
@@ -76,7 +79,7 @@ pub fn claimant(profile: &Profile) -> Claimant {
 
 impl Teammate {
     /// Takes the teammate's name and begins to watch. `events`: whether change events are to be relied on.
-    pub fn enter(workplace: Workplace, profile: Profile, waits: Waits, events: bool) -> Result<Teammate> {
+    pub fn enter(workplace: Workplace, profile: Profile, waits: Waits, consent: Box<dyn Consent>, events: bool) -> Result<Teammate> {
         let began = clock::now();
         let seat = workplace.enter(&profile.name, &profile.runner.to_string())?;
         let inboxes = Arc::new(workplace.place().inboxes()?);
@@ -99,6 +102,7 @@ impl Teammate {
             profile,
             claimant,
             waits,
+            consent,
             inbox,
             watch,
             wake,
@@ -155,6 +159,11 @@ impl Teammate {
         self.workplace.close()
     }
 
+    /// Says that a run has started it.
+    pub fn say_hired(&self) -> Result<()> {
+        self.seat.presence().set_hired()
+    }
+
     fn now(&self) -> Duration {
         self.born.elapsed()
     }
@@ -179,9 +188,9 @@ impl Teammate {
         }
         let own_task = board.index().due(clock::now()).into_iter().find(|id| {
             let facts = board.index().get(id).and_then(|entry| entry.facts());
-            facts.is_some_and(|facts| facts.owner.as_deref() == Some(self.profile.name.as_str()))
+            facts.is_some_and(|facts| facts.owner.as_deref() == Some(self.profile.name.as_str())) && self.consent.may_claim(id)
         });
-        let claimable = board.index().ready_for(&self.claimant).next().cloned();
+        let claimable = consent::best(&board, &self.claimant, &*self.consent).cloned();
         drop(board);
         let waiting = if self.inbox.is_empty() { Waiting::default() } else { self.inbox.read(None)? };
         if let Some(request) = self.request(&waiting)? {
@@ -205,8 +214,8 @@ impl Teammate {
     async fn work(&mut self, work: Work<TaskId>, stop: &watch::Sender<Option<String>>, stopped: &Told) -> Result<Seen<TaskId>> {
         let mut lanes = Lanes::new();
         let begun = match work {
-            Work::OwnTask(id) => self.begin_task(&mut lanes, Some(&id), stopped)?,
-            Work::Claim(_) => self.begin_task(&mut lanes, None, stopped)?,
+            Work::OwnTask(id) => self.begin_task(&mut lanes, Some(&id), stopped).await?,
+            Work::Claim(_) => self.begin_task(&mut lanes, None, stopped).await?,
             Work::Message => self.begin_reading(&mut lanes, stopped)?,
             Work::Turn => self.begin_speaking(&mut lanes, stopped)?,
         };
@@ -246,13 +255,13 @@ impl Teammate {
             }
             let most = self.profile.lanes as usize;
             let has_room = |lanes: &Lanes| !lanes.is_empty() && lanes.len() < most;
-            while !self.ending && has_room(&lanes) && self.begin_task(&mut lanes, None, stopped)? {}
+            while !self.ending && has_room(&lanes) && self.begin_task(&mut lanes, None, stopped).await? {}
         }
     }
 
     /// Claims a task and begins to work on it. `false`: there is none.
-    fn begin_task(&mut self, lanes: &mut Lanes, wanted: Option<&TaskId>, stopped: &Told) -> Result<bool> {
-        let Some(claimed) = self.claim(wanted)? else { return Ok(false) };
+    async fn begin_task(&mut self, lanes: &mut Lanes, wanted: Option<&TaskId>, stopped: &Told) -> Result<bool> {
+        let Some(claimed) = self.claim(wanted).await? else { return Ok(false) };
         let delivered = self.deliver(&claimed);
         self.delivered |= delivered.is_some();
         let plan = Plan { env: delivered.iter().map(Delivered::variable).collect(), ..self.plan(&claimed) };
@@ -331,8 +340,15 @@ impl Teammate {
         }
     }
 
-    fn claim(&self, wanted: Option<&TaskId>) -> Result<Option<Claimed>> {
-        match self.workplace.claim(&self.seat, &self.claimant, wanted) {
+    async fn claim(&self, wanted: Option<&TaskId>) -> Result<Option<Claimed>> {
+        let claimed = match wanted {
+            None => consent::claim(&self.workplace, &self.seat, &self.claimant, &*self.consent).await,
+            Some(own) => match self.workplace.claim(&self.seat, &self.claimant, Some(own)) {
+                Ok(Some(claimed)) if !self.consent.may_run(&claimed.task) => consent::give_back(&self.workplace, &self.seat, &claimed).await.map(|()| None),
+                claimed => claimed,
+            },
+        };
+        match claimed {
             Err(e) if e.is_refusal() => Ok(None),
             claimed => claimed,
         }

@@ -13,6 +13,13 @@ use crate::workplace::Workplace;
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Ends what is left of the commands that were run for a turn, by whichever process: after that died.
+pub fn end_left(turn: &str) {
+    if let Err(e) = leftovers::end(turn, &[], GRACE) {
+        tracing::warn!("what was run for {turn}: {e}");
+    }
+}
+
 /// Runs it in the project, at most `longest`, with its output in `output`. An error says why it did not run, in words.
 pub async fn run(
     workplace: &Workplace,

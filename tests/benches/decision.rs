@@ -21,7 +21,7 @@ use board::post::{Kind, Post};
 use board::run::State;
 use boundary::{Known, Limits, Work, next};
 use scheduler::Seat;
-use teammates::attempt::Waits;
+use teammates::waits::Waits;
 
 /// A decision may take this long, in microseconds.
 const BOUND: f64 = 50.0;
@@ -68,5 +68,13 @@ fn post(seq: u64, from: &str) -> Post {
 }
 
 fn limits() -> Limits {
-    Limits { max_talk_turns: 6, max_accept_checks: 3, waits: Waits::default(), longest_wait: Duration::from_secs(14_400), longest_run: None, most_usd: None }
+    Limits {
+        max_talk_turns: 6,
+        max_accept_checks: 3,
+        max_lost: 5,
+        waits: Waits::default(),
+        longest_wait: Duration::from_secs(14_400),
+        longest_run: None,
+        most_usd: None,
+    }
 }

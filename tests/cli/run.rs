@@ -1,3 +1,12 @@
-//! The run, from its beginning to its end, with teammates that are commands.
+//! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
+mod allowed;
 mod example;
+mod gates;
+mod hostile;
+mod killed;
+mod posts;
+mod requests;
+mod stage;
+mod talk;
+mod torn;

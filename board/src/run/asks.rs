@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::disk::Dir;
 use crate::error::{Refusal, Result, Rule};
-use crate::post::Post;
+use crate::post::{Decision, Post};
 use crate::record::{Durable, Record};
 use crate::task_id::TaskId;
 
@@ -43,26 +43,6 @@ impl AskKind {
             AskKind::Proposal => "proposal",
             AskKind::Escalation => "escalation",
             AskKind::Failure => "failure",
-        }
-    }
-}
-
-/// A yes or a no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// It may be done.
-    Approved,
-    /// It may not.
-    Denied,
-}
-
-impl Decision {
-    /// The word in the thread.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Decision::Approved => "approved",
-            Decision::Denied => "denied",
         }
     }
 }
@@ -131,6 +111,10 @@ pub struct Asks(Record<File>);
 impl Asks {
     pub(super) fn of(dir: Arc<Dir>) -> Asks {
         Asks(Record::of(dir, "asks.json", Durable::Yes))
+    }
+
+    pub(super) fn check_format(&self) -> Result<()> {
+        self.0.check_format()
     }
 
     /// All of them, by number; the answered ones too.

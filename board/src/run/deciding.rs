@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::Run;
-use super::asks::{self, Answer, Decision};
+use super::asks::{self, Answer};
 use crate::clock;
 use crate::crash;
 use crate::error::Result;
-use crate::post::{Kind, Post, SYSTEM};
+use crate::post::{Decision, Kind, Post, SYSTEM};
 use crate::thread::{Appended, Draft};
 
 /// How long the thread's lock is waited for.
@@ -19,6 +19,7 @@ impl Run {
     /// record of what waits for a person is made to say what the thread says.
     pub fn decide(&self, number: u64, decision: Decision, why: Option<&str>) -> Result<Appended> {
         let ask = self.asks.get(number)?;
+        self.asks.check_format()?;
         let mut thread = self.thread.lock(PATIENCE)?;
         let decided = thread.since(number)?.into_iter().find(|post| post.from == SYSTEM && post.re == Some(number) && post.decision.is_some());
         if let Some(post) = decided {

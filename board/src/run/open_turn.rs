@@ -77,6 +77,9 @@ pub struct Ended {
     pub exit: Option<i32>,
     /// In words.
     pub how: String,
+    /// Whether the teammate's own process died, and the turn with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// The restriction of a turn after too much talk.

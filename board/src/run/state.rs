@@ -101,7 +101,7 @@ pub struct Reason {
     pub at: Timestamp,
 }
 
-/// Turns in a row of one teammate that ended with no post.
+/// Turns in a row of one teammate that came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silent {
     /// Whose.
@@ -111,6 +111,15 @@ pub struct Silent {
     /// The last of them.
     #[serde(default)]
     pub turn: String,
+}
+
+/// An audit that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Its id: what it runs bears it as its turn.
+    pub id: String,
+    /// Its process.
+    pub process: Process,
 }
 
 /// `state.json`.
@@ -127,6 +136,12 @@ pub struct State {
     /// The daemon's process; it may have died since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Process>,
+    /// The teammates' processes that daemons of this run have started; they may have died since.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hired: BTreeMap<String, Process>,
+    /// The audit that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
     /// The last post whose effects are all there.
     pub applied: u64,
     /// When a credited task was last seen to be completed in a lane, as the thread's last number then.
@@ -139,6 +154,9 @@ pub struct State {
     /// Turns that ended with no post, by the last to do so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Silent>,
+    /// Turns in a row that ended with the process of their teammate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Silent>,
     /// The tree with which the run began, by which its audits see what it has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
@@ -158,7 +176,26 @@ fn is_zero(amount: &f64) -> bool {
     *amount == 0.0
 }
 
+impl Silent {
+    /// Counts a turn, once.
+    pub fn count(kept: &mut Option<Silent>, who: &str, turn: &str) {
+        let before = kept.take().filter(|silent| silent.who == who);
+        // A crash before the turn is closed must not count it twice.
+        let again = before.as_ref().is_some_and(|silent| silent.turn == turn);
+        let count = before.map_or(0, |silent| silent.count) + u32::from(!again);
+        *kept = Some(Silent { who: who.to_owned(), count, turn: turn.to_owned() });
+    }
+}
+
 impl State {
+    /// Somebody wants it to go on: what had stopped it does not stop it again at once. `last`: the last post.
+    pub fn go_on(&mut self, last: u64) {
+        if self.state == RunState::Paused {
+            self.resumed = last;
+        }
+        (self.silent, self.lost, self.reason, self.state) = (None, None, None, RunState::Running);
+    }
+
     /// Whether the daemon that it names lives. What cannot be asked counts as alive.
     pub fn is_alive(&self) -> bool {
         self.daemon.as_ref().is_some_and(|daemon| daemon.liveness() != Liveness::Dead)

@@ -15,6 +15,7 @@ use teammates::process::Ended;
 use teammates::trial;
 use teammates::workplace::Workplace;
 
+use crate::arming;
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::machine;
@@ -32,6 +33,8 @@ const MOST_DIFF: usize = 256 << 10;
 pub(crate) fn judge(context: &Context, id: &str) -> Result<Exit, Failure> {
     let mut board = context.board_on_every_core()?;
     let settings = Settings::read(&mut board)?;
+    // What a `done` is judged by may have changed since the run began.
+    arming::check(&mut board)?;
     board.look()?;
     let run = Run::of(board.place())?;
     let baseline = run.state.read()?.baseline;
@@ -101,7 +104,7 @@ impl Auditing<'_> {
 
     async fn check(&self, command: &Command) -> Result<CheckRun, Failure> {
         let (mut output, log) = self.file("check")?;
-        let ended = trial::run(&self.workplace, &turn::fresh(), command, Vec::new(), None, &log, LONGEST).await;
+        let ended = trial::run(&self.workplace, self.id, command, Vec::new(), None, &log, LONGEST).await;
         let exit = match ended {
             Ok(Ended::Exited(code)) => Some(code),
             Ok(_) => None,
@@ -124,7 +127,7 @@ impl Auditing<'_> {
         let env = vec![("CREW_AUDIT_LOG".into(), told.into())];
         let mut argv: Vec<String> = ["sh", "-c", "exec \"$@\" 2>>\"$CREW_AUDIT_LOG\"", "auditor"].map(str::to_owned).into();
         argv.extend(auditor.argv());
-        let ended = trial::run(&self.workplace, &turn::fresh(), &Command::Exec(argv), env, Some(stdin), &log, LONGEST).await;
+        let ended = trial::run(&self.workplace, self.id, &Command::Exec(argv), env, Some(stdin), &log, LONGEST).await;
         let said = end_of(&mut answer)?;
         Ok(match ended {
             Ok(Ended::Exited(0)) => Verdict::parse(&said).unwrap_or_else(|why| gap(format!("the auditor has not answered: {why}"))),

@@ -4,17 +4,20 @@ use std::time::Duration;
 
 use board::alive::Liveness;
 use board::post::{Kind, Post};
-use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run};
+use board::run::{Cursor, Ended, Move, OnlyWork, OpenTurn, Run, Silent};
 use board::{Result, clock, turn};
 use teammates::attempt::TRY_LATER;
 
+use super::Daemon;
 use crate::exit::Failure;
 use crate::run::PATIENCE;
-use crate::run::daemon::Daemon;
-use crate::run::posting;
+use crate::run::posting::{self, Shown};
 
 /// How long a turn that is to end may take before its teammate's process is killed.
 const STOP_GRACE: Duration = Duration::from_secs(8);
+
+/// So many looks by the clock, of which there is one every five seconds, a teammate has for taking its turn up.
+const MOST_LOOKS: u32 = 24;
 
 /// What has become of the open turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,7 @@ pub(super) enum Turn {
 enum End {
     Posted(u64),
     Silent(String),
+    Lost(String),
     Stopped,
 }
 
@@ -46,7 +50,7 @@ impl Daemon {
             after: self.window.last(),
             only_work,
             base: taken.state.clone(),
-            shared: self.board.index().in_progress().next().is_some(),
+            shared: self.is_tree_shared(),
             again: self.cut_short.remove(who),
             begun: None,
             ended: None,
@@ -79,20 +83,50 @@ impl Daemon {
         if stop {
             return self.stop_turn(&open);
         }
-        let shared = open.shared || self.board.index().in_progress().next().is_some();
+        let shared = open.shared || self.is_tree_shared();
         if shared != open.shared {
             self.change_open(&open.turn, |turn| turn.shared = true)?;
+        }
+        if open.begun.is_none() && self.is_overdue(&open.turn) {
+            self.close(&open, &End::Silent("it was not taken up; `crew logs` and the teammate's own log may say why".into()))?;
+            return Ok(Turn::Closed);
         }
         Ok(Turn::GoesOn)
     }
 
+    /// Whether a teammate works on a task at this moment. What a person has claimed by hand says nothing: it may lie for
+    /// days.
+    fn is_tree_shared(&self) -> bool {
+        let claims = self.board.index().in_progress().filter_map(|id| self.board.read_task(id).ok()).filter_map(|(_, task)| task.claim);
+        claims.into_iter().any(|claim| claim.process.is_some())
+    }
+
+    /// Whether a turn that nobody has taken up has been looked at often enough. Looks are counted, not time: a machine
+    /// that was suspended has not looked.
+    fn is_overdue(&mut self, turn: &str) -> bool {
+        let (of, looks) = self.untaken.get_or_insert_with(|| (turn.to_owned(), 0));
+        if of != turn {
+            (*of, *looks) = (turn.to_owned(), 0);
+        }
+        *looks += u32::from(self.slept);
+        *looks > MOST_LOOKS
+    }
+
     /// Its command has ended, without a post as far as was read.
     fn ended(&mut self, open: &OpenTurn, ended: &Ended, stop: bool) -> Result<Turn, Failure> {
+        if self.run.thread.since(self.window.last())?.iter().any(|post| post.turn.as_ref() == Some(&open.turn)) {
+            // It did post, after the thread was read.
+            return Ok(Turn::Closed);
+        }
         let implied = match ended.exit {
             Some(0) => Kind::WorkDone,
             Some(TRY_LATER) => Kind::Wait,
             _ => {
-                let end = if stop { End::Stopped } else { End::Silent(ended.how.clone()) };
+                let end = match (stop || open.stop.is_some(), ended.lost) {
+                    (true, _) => End::Stopped,
+                    (false, true) => End::Lost(ended.how.clone()),
+                    (false, false) => End::Silent(ended.how.clone()),
+                };
                 if ended.exit.is_none() {
                     self.cut_short.insert(open.of.clone());
                 }
@@ -100,12 +134,15 @@ impl Daemon {
                 return Ok(Turn::Closed);
             }
         };
-        let text = match teammates::attempt::last_lines(&self.board.place().state().join("logs/thread").join(format!("{}.log", open.turn))) {
+        let text = match teammates::attempt::last_lines(&self.board.place().turn_log(&open.turn)) {
             said if said.is_empty() => ended.how.clone(),
             said => said,
         };
+        // What says the same as the last time has done nothing new: an exit code alone would go on for ever.
+        let says_the_same = self.window.posts.iter().rfind(|post| post.from == open.of).is_some_and(|last| last.text == text);
+        let shown = if says_the_same { Shown::ByTree } else { Shown::ByExit { writes: self.writes(&open.of)? } };
         let said = Move { kind: implied, text, handoff: None, credited: None };
-        match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said) {
+        match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said, shown) {
             // It did post, just before it ended.
             Err(Failure::Board(e)) if matches!(&e, board::Error::Refused(refusal) if refusal.rule == board::Rule::SecondPost) => Ok(Turn::GoesOn),
             // What the turn does not accept is no move.
@@ -115,6 +152,11 @@ impl Daemon {
             }
             other => other.map(|_| Turn::GoesOn),
         }
+    }
+
+    fn writes(&mut self, who: &str) -> Result<bool, Failure> {
+        let profiles = self.profiles.read(self.board.place())?;
+        Ok(profiles.iter().find(|profile| profile.name.as_str() == who).is_none_or(|profile| profile.writes))
     }
 
     /// Ends it: its teammate is told, and killed when it does not listen.
@@ -166,21 +208,19 @@ impl Daemon {
                         }
                     })?;
                 }
-                if self.state.silent.is_some() {
-                    self.change_state(|state| state.silent = None)?;
+                if self.state.silent.is_some() || self.state.lost.is_some() {
+                    self.change_state(|state| (state.silent, state.lost) = (None, None))?;
                 }
             }
             End::Silent(how) => {
-                let (who, turn) = (open.of.clone(), open.turn.clone());
-                self.say(format!("the turn of {who} ended with no post: {how}"));
-                self.tell("turn.silent", serde_json::json!({ "who": who, "turn": turn, "how": how }));
-                self.change_state(|state| {
-                    let before = state.silent.take().filter(|silent| silent.who == who);
-                    // A crash before it is closed must not count it twice.
-                    let again = before.as_ref().is_some_and(|silent| silent.turn == turn);
-                    let count = before.map_or(0, |silent| silent.count) + u32::from(!again);
-                    state.silent = Some(board::run::Silent { who, count, turn });
-                })?;
+                self.say(format!("the turn of {} ended with no post: {how}", open.of));
+                self.tell("turn.silent", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how }));
+                self.change_state(|state| Silent::count(&mut state.silent, &open.of, &open.turn))?;
+            }
+            End::Lost(how) => {
+                self.say(format!("the turn of {} is lost: {how}", open.of));
+                self.tell("turn.lost", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how }));
+                self.change_state(|state| Silent::count(&mut state.lost, &open.of, &open.turn))?;
             }
             End::Stopped => self.tell("turn.stopped", serde_json::json!({ "who": open.of, "turn": open.turn })),
         }
