@@ -9,6 +9,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use crate::confinement::Confinement;
+
 #[cfg(all(target_os = "linux", not(crewboard_portable)))]
 mod linux;
 #[cfg(not(all(target_os = "linux", not(crewboard_portable))))]
@@ -27,6 +29,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdin: Option<&'a File>,
     pub(crate) output: &'a File,
     pub(crate) record: Option<(&'a File, &'a str)>,
+    pub(crate) confinement: Option<&'a Confinement>,
 }
 
 /// Which step of the child failed.
@@ -35,6 +38,7 @@ pub(crate) enum Step {
     Begin,
     Directory,
     Record,
+    Confine,
     Program,
 }
 

@@ -32,6 +32,7 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_
 use tokio::time::Instant;
 
 use crate::children::Children;
+use crate::confinement::Confinement;
 use crate::environment;
 use crate::launch::{self, Exit, Launch, Step};
 use crate::proc_fs;
@@ -84,6 +85,12 @@ pub enum SpawnError {
     /// The child could not write its group down: no space, mostly.
     #[error("cannot record the process group: {source}")]
     Record {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The child could not be confined, so its program did not begin.
+    #[error("cannot confine the command: {source}")]
+    Confine {
         /// What the system said.
         source: io::Error,
     },
@@ -154,6 +161,15 @@ impl Children {
     ///
     /// Blocks until the program has been loaded or refused.
     pub fn spawn(&self, spawn: Spawn<'_>) -> Result<Running, SpawnError> {
+        self.start(&spawn, None)
+    }
+
+    /// Starts a command that may write only what a confinement allows, it and all that it starts.
+    pub fn spawn_confined(&self, spawn: Spawn<'_>, confinement: &Confinement) -> Result<Running, SpawnError> {
+        self.start(&spawn, Some(confinement))
+    }
+
+    fn start(&self, spawn: &Spawn<'_>, confinement: Option<&Confinement>) -> Result<Running, SpawnError> {
         let turn = spawn.turn;
         let one_word = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
         if turn.is_empty() || turn.len() > LONGEST_TURN || !turn.bytes().all(one_word) {
@@ -171,11 +187,13 @@ impl Children {
             stdin: spawn.stdin.as_ref(),
             output: spawn.output,
             record: spawn.group_record.map(|record| (record, turn)),
+            confinement,
         };
         // While the book is held nobody takes the new child for an orphan.
         let mut book = self.book();
         let exit = Exit::of(&launch).map_err(|(step, source)| match step {
             Step::Record => SpawnError::Record { source },
+            Step::Confine => SpawnError::Confine { source },
             Step::Directory => SpawnError::Cwd { cwd: spawn.cwd.clone(), source },
             Step::Begin | Step::Program => SpawnError::Program { program: program.clone(), source },
         })?;

@@ -21,6 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::{Launch, Refused, Step};
+use crate::confinement::{self, Confinement};
 use crate::group_record;
 
 /// Where programs are looked for when there is no `PATH`.
@@ -29,7 +30,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 const STACK: usize = 64 << 10;
 
 /// Everything that the child needs, made ready by its parent.
-struct Ready {
+struct Ready<'a> {
     candidates: Vec<CString>,
     argv: Vec<*const c_char>,
     /// For a script without a first line that names its interpreter: `/bin/sh`, the script, its arguments.
@@ -39,6 +40,7 @@ struct Ready {
     stdin: c_int,
     output: c_int,
     record: Option<(c_int, Vec<u8>)>,
+    confinement: Option<confinement::Ready<'a>>,
     mask: libc::sigset_t,
     failed: Option<(Step, c_int)>,
 }
@@ -97,6 +99,7 @@ fn begin(launch: &Launch<'_>) -> Result<(Pid, OwnedFd), Refused> {
         stdin: launch.stdin.unwrap_or(&null).as_raw_fd(),
         output: launch.output.as_raw_fd(),
         record: launch.record.map(|(file, turn)| (file.as_raw_fd(), turn.as_bytes().to_vec())),
+        confinement: launch.confinement.map(Confinement::ready),
         // SAFETY: a signal set is plain data, filled in before it is used.
         mask: unsafe { std::mem::zeroed() },
         failed: None,
@@ -153,7 +156,7 @@ struct Found {
 /// The last one that was looked for: a thousand tasks in a row run the same shell, and a `PATH` may be long.
 static LAST_FOUND: Mutex<Option<Found>> = Mutex::new(None);
 
-fn start(ready: &mut Ready) -> io::Result<(Pid, OwnedFd)> {
+fn start(ready: &mut Ready<'_>) -> io::Result<(Pid, OwnedFd)> {
     let mut stack: Vec<u8> = Vec::with_capacity(STACK);
     let mut pidfd: c_int = -1;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
@@ -190,7 +193,7 @@ extern "C" fn child(ready: *mut c_void) -> c_int {
     // SAFETY: the parent passes a `Ready` that it does not touch meanwhile, and everything that it points to lives
     // until the parent goes on. All calls are async-signal-safe.
     unsafe {
-        let ready = &mut *ready.cast::<Ready>();
+        let ready = &mut *ready.cast::<Ready<'_>>();
         let (step, errno) = become_program(ready);
         ready.failed = Some((step, errno));
         libc::_exit(127)
@@ -201,7 +204,7 @@ extern "C" fn child(ready: *mut c_void) -> c_int {
 ///
 /// # Safety
 /// Only in the child of [`start`].
-unsafe fn become_program(ready: &mut Ready) -> (Step, c_int) {
+unsafe fn become_program(ready: &mut Ready<'_>) -> (Step, c_int) {
     // SAFETY: descriptors and texts are those that the parent prepared; errors are read at once.
     unsafe {
         let errno = || *libc::__errno_location();
@@ -219,6 +222,12 @@ unsafe fn become_program(ready: &mut Ready) -> (Step, c_int) {
             && let Err(e) = group_record::append_self(std::os::fd::BorrowedFd::borrow_raw(*file), turn)
         {
             return (Step::Record, e.raw_os_error());
+        }
+        if let Some(confinement) = &ready.confinement {
+            match confinement.confine() {
+                0 => {}
+                errno => return (Step::Confine, errno),
+            }
         }
         libc::sigprocmask(libc::SIG_SETMASK, &raw const ready.mask, std::ptr::null_mut());
         let mut said = libc::ENOENT;

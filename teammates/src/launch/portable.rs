@@ -28,6 +28,10 @@ impl Exit {
     /// Starts a program as the leader of a process group of its own.
     pub(crate) fn of(launch: &Launch<'_>) -> Result<Exit, Refused> {
         let begin = |e: io::Error| (Step::Begin, e);
+        if let Some(confinement) = launch.confinement {
+            // Where nothing can be confined there is none.
+            match *confinement {}
+        }
         let some_child_ended = signal(SignalKind::child()).map_err(begin)?;
         let (program, arguments) = launch.argv.split_first().ok_or_else(|| begin(io::Error::other("there is no program")))?;
         let stdin = launch.stdin.map(std::fs::File::try_clone).transpose().map_err(begin)?;

@@ -1,0 +1,258 @@
+//! `bash`: a command in the workspace, in a process group of its own, confined as far as the kernel can.
+//!
+//! What it prints goes to the turn's log; the answer has the end of it. What it leaves running is ended with it, unless it
+//! was started in the background ([`Backgrounds`]). Whether it may run at all says the [`Gatekeeper`], each time.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Backgrounds, Workspace};
+use crate::children::Children;
+use crate::confinement::{self, Allowed, Confinement};
+use crate::leftovers;
+use crate::process::{Ended, Ending, Running, Spawn, SpawnError};
+use crate::tools::gate_list::{Gatekeeper, Verdict};
+use crate::tools::outputs::{Outputs, Writing};
+use crate::tools::{Access, Answer, Family, Tool, bounds};
+
+mod kept;
+
+/// How long a command may take that says nothing of it, and the longest that it may ask for, in seconds.
+const TIMEOUT: u64 = 120;
+const LONGEST_TIMEOUT: u64 = 3600;
+/// Between SIGTERM and SIGKILL.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+/// How much of an output is in the answer, in bytes.
+const SHOWN: u64 = 16 << 10;
+
+/// What a shell is to be.
+pub struct Terms {
+    /// Where its commands run.
+    pub workspace: Arc<Workspace>,
+    /// Where what they print goes.
+    pub outputs: Arc<Outputs>,
+    /// The children of this process.
+    pub children: Children,
+    /// Where they record their process groups: see [`Spawn::group_record`].
+    pub groups: Option<File>,
+    /// Set on top of what children inherit.
+    pub env: Vec<(OsString, OsString)>,
+    /// Who says which commands may run.
+    pub gatekeeper: Rc<dyn Gatekeeper>,
+    /// Whether they may write in the workspace.
+    pub writes: bool,
+    /// Directories for temporary files. One that contains anything of `spared` is not used; where none is left, the
+    /// commands get one of their own.
+    pub temps: Vec<PathBuf>,
+    /// What else they may write, where they may write: caches, the repository of a worktree.
+    pub also: Vec<PathBuf>,
+    /// Directories that are never to be writable by way of one above them: the project, the state of the machine's side.
+    pub spared: Vec<PathBuf>,
+    /// The project, whose `.tasks/` and `.crew/` are not written.
+    pub project: PathBuf,
+    /// The turn that commands in the background belong to: see [`super::background_turn`].
+    pub background_turn: String,
+}
+
+/// The shell of a teammate.
+pub struct Shell {
+    terms: Terms,
+    program: &'static str,
+    writable: Vec<PathBuf>,
+    own_temp: Option<tempfile::TempDir>,
+    backgrounds: Rc<Backgrounds>,
+}
+
+impl Shell {
+    /// Makes one. `None`: it was to write nothing, and this kernel has no Landlock to hold it to that; a teammate that may
+    /// not write has no shell there.
+    pub fn new(terms: Terms) -> io::Result<Option<Shell>> {
+        if !terms.writes && confinement::support().landlock.is_none() {
+            return Ok(None);
+        }
+        let (workspace, contains) = (terms.workspace.path(), |above: &Path, path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(above)));
+        let spared = || terms.spared.iter().map(PathBuf::as_path).chain((!terms.writes).then_some(workspace));
+        let temps = terms.temps.iter().filter_map(|temp| temp.canonicalize().ok()).filter(|temp| !spared().any(|path| contains(temp, path)));
+        let mut writable: Vec<PathBuf> = temps.collect();
+        let own_temp = if writable.is_empty() { Some(tempfile::tempdir()?) } else { None };
+        writable.extend(own_temp.iter().map(|temp| temp.path().to_path_buf()));
+        if terms.writes {
+            writable.push(workspace.to_path_buf());
+            writable.extend(terms.also.iter().filter_map(|path| path.canonicalize().ok()));
+        }
+        let program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+        let backgrounds = Rc::new(Backgrounds::new(terms.children.clone(), terms.background_turn.clone()));
+        Ok(Some(Shell { terms, program, writable, own_temp, backgrounds }))
+    }
+
+    /// What runs in the background.
+    pub fn backgrounds(&self) -> &Rc<Backgrounds> {
+        &self.backgrounds
+    }
+
+    async fn run(&self, input: Bash) -> Answer {
+        match self.terms.gatekeeper.may_run(&input.command) {
+            Verdict::Run => {}
+            Verdict::Denied(why) => return Answer::failed(format!("This was not run, and will not be: {why}")),
+            Verdict::Ask(what) => {
+                return Answer::failed(format!(
+                    "This was not run: it cannot be undone ({what}). Post a `gate` whose text has the command word for word between backticks, and says why. \
+                     When that is approved, the command may be run once."
+                ));
+            }
+        }
+        let before = self.kept_dirs_are_compared().then(|| kept::look(&self.kept_dirs()));
+        let mut answer = if input.background { self.in_background(input) } else { self.in_foreground(input).await };
+        if let (Some(before), Answer::Result { text, is_error }) = (before, &mut answer)
+            && let Some(changed) = kept::changed(&before, &kept::look(&self.kept_dirs()))
+        {
+            tracing::warn!("while a command of turn {} ran, {changed} changed", self.terms.outputs.turn());
+            text.push_str(&format!("\n[While this ran, {changed} changed. A command must not write there; if this one did, undo it and say so.]"));
+            *is_error = true;
+        }
+        answer
+    }
+
+    async fn in_foreground(&self, input: Bash) -> Answer {
+        let turn = self.terms.outputs.turn();
+        let timeout = Duration::from_secs(input.timeout.unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT));
+        let (running, writing) = match self.start(&turn, &input.command, self.terms.outputs.in_log(&format!("$ {}\n", input.command))) {
+            Ok(started) => started,
+            Err(e) => return Answer::failed(e),
+        };
+        let ended = running.wait(Ending { timeout: Some(timeout), grace: GRACE, keep: false }, std::future::pending()).await;
+        if self.terms.children.orphaned().unwrap_or(true)
+            && let Err(e) = leftovers::end(&turn, &[], GRACE)
+        {
+            tracing::warn!("what a command of {turn} left: {e}");
+        }
+        let how = match &ended {
+            Ok(Ended::Exited(code)) => format!("exit code {code}"),
+            Ok(Ended::Signaled(signal)) => format!("ended by signal {signal}"),
+            Ok(Ended::TimedOut) => format!("ended: it took longer than {} s; give it more time, or run it in the background", timeout.as_secs()),
+            Ok(Ended::Cancelled) => "cancelled".to_owned(),
+            Err(e) => e.to_string(),
+        };
+        let told = self.terms.outputs.end(&writing).and_then(|()| last(&self.terms.outputs, &writing.name));
+        let text = format!("{how}\n{}", told.unwrap_or_else(|e| format!("[what it printed cannot be read: {e}]")));
+        Answer::Result { text, is_error: !matches!(ended, Ok(Ended::Exited(0))) }
+    }
+
+    fn in_background(&self, input: Bash) -> Answer {
+        let started = self.start(&self.terms.background_turn, &input.command, self.terms.outputs.alone());
+        match started {
+            Ok((running, writing)) => {
+                let (pid, output) = (running.pid(), writing.name);
+                let id = self.backgrounds.add(running, input.command, output.clone());
+                let call = json!({ "path": output });
+                Answer::done(format!(
+                    "{id} runs in the background (process group {pid}). Its output: read_file {call}. You are told when it ends; to end it: kill -- -{pid}"
+                ))
+            }
+            Err(e) => Answer::failed(e),
+        }
+    }
+
+    fn start(&self, turn: &str, command: &str, writing: io::Result<Writing>) -> Result<(Running, Writing), String> {
+        let writing = writing.map_err(|e| format!("This was not run: its log cannot be written: {e}"))?;
+        let mut env = self.terms.env.clone();
+        if let Some(temp) = &self.own_temp {
+            env.push(("TMPDIR".into(), temp.path().into()));
+        }
+        let confinement = self.confinement(&writing).map_err(|e| format!("This was not run: it cannot be confined: {e}"))?;
+        let spawn = Spawn {
+            turn,
+            argv: [self.program, "-c", command].map(OsString::from).to_vec(),
+            cwd: self.terms.workspace.path().to_path_buf(),
+            env,
+            stdin: None,
+            output: &writing.file,
+            group_record: self.terms.groups.as_ref(),
+        };
+        let running = match &confinement {
+            Some(confinement) => self.terms.children.spawn_confined(spawn, confinement),
+            None => self.terms.children.spawn(spawn),
+        };
+        let running = running.map_err(|e: SpawnError| format!("This was not run: {e}"))?;
+        Ok((running, writing))
+    }
+
+    /// `None`: this kernel has none, and the teammate may write anyway.
+    fn confinement(&self, writing: &Writing) -> io::Result<Option<Confinement>> {
+        if confinement::support().landlock.is_none() {
+            return Ok(None);
+        }
+        let mut writable = self.writable.clone();
+        // `/dev/stderr` is the log once more, opened anew.
+        writable.push(self.terms.outputs.path_of(&writing.name)?);
+        let kept = if confinement::support().keeps { self.kept_dirs() } else { Vec::new() };
+        Confinement::new(&Allowed { writable, kept }).map(Some)
+    }
+
+    /// The board's directories that lie below what is writable.
+    fn kept_dirs(&self) -> Vec<PathBuf> {
+        let all = [self.terms.workspace.path(), &self.terms.project].into_iter().flat_map(|above| [board::place::TASKS, ".crew"].map(|name| above.join(name)));
+        let mut dirs: Vec<PathBuf> = all.filter(|dir| self.writable.iter().any(|above| dir.starts_with(above))).collect();
+        dirs.sort();
+        dirs.dedup();
+        dirs
+    }
+
+    /// Whether the kernel does not keep all of them: it cannot, or one is not there yet and could be made.
+    fn kept_dirs_are_compared(&self) -> bool {
+        let kept = self.kept_dirs();
+        !kept.is_empty() && (!confinement::support().keeps || kept.iter().any(|dir| !dir.is_dir()))
+    }
+}
+
+/// The end of an output, with the call that reads what is before it.
+fn last(outputs: &Outputs, name: &str) -> io::Result<String> {
+    let (text, length) = outputs.last(name, SHOWN)?;
+    if length <= SHOWN {
+        return Ok(text);
+    }
+    let shown = bounds::tail(&text, text.len().saturating_sub(1));
+    let before = length.saturating_sub(shown.len() as u64);
+    Ok(format!("[{before} bytes before this: read_file {}]\n{shown}", json!({ "path": name })))
+}
+
+/// The arguments of `bash`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bash {
+    /// The command.
+    command: String,
+    /// How long it may take, in seconds. Default: 120, at most 3600. Not for the background.
+    #[serde(default)]
+    timeout: Option<u64>,
+    /// Run it in the background: for a server, or a long build. You are told when it ends. Default: false.
+    #[serde(default)]
+    background: bool,
+}
+
+pub(super) fn bash(shell: Rc<Shell>) -> Tool {
+    let description = match shell.terms.writes {
+        true => {
+            "Run a command in the workspace, in a shell of its own. It reads no input. What it prints comes back, the end of it if it is much. It can \
+             write in the workspace and in temporary directories only, not in .tasks/ or .crew/. What it leaves running is ended with it, unless it \
+             runs in the background."
+        }
+        false => {
+            "Run a command in the workspace, in a shell of its own, to look at things: it can write in temporary directories only. It reads no input. \
+             What it prints comes back, the end of it if it is much. What it leaves running is ended with it, unless it runs in the background."
+        }
+    };
+    Tool::new("bash", description, Family::Work, Access::Acts, move |input: Bash| {
+        let shell = Rc::clone(&shell);
+        async move { shell.run(input).await }
+    })
+}
