@@ -17,6 +17,20 @@ const ABI_OF_WRITES: ABI = ABI::V3;
 /// Devices that take what is written to them and keep nothing.
 const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx"];
 
+/// Privileges that let their bearer around all this, or around it by way of another process: a root's shell has none of
+/// them. SYS_ADMIN and PERFMON read any process's memory, and so its environment.
+const TAKEN: [libc::c_ulong; 9] = [
+    2,  // DAC_READ_SEARCH
+    16, // SYS_MODULE
+    17, // SYS_RAWIO
+    19, // SYS_PTRACE
+    21, // SYS_ADMIN
+    27, // MKNOD
+    38, // PERFMON
+    39, // BPF
+    40, // CHECKPOINT_RESTORE
+];
+
 /// A rule set that processes can be put under.
 #[derive(Debug)]
 pub struct Confinement {
@@ -150,6 +164,10 @@ impl Ready<'_> {
                         return errno();
                     }
                 }
+            }
+            for privilege in TAKEN {
+                // Who has none cannot give one up, and gains none.
+                libc::prctl(libc::PR_CAPBSET_DROP, privilege, 0, 0, 0);
             }
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || libc::syscall(libc::SYS_landlock_restrict_self, self.ruleset, 0) != 0 {
                 return errno();

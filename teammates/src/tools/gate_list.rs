@@ -41,7 +41,7 @@ pub const SHIPPED: [&str; 12] = [
     r"\b(terraform|tofu|terragrunt|pulumi|cdk|sls|serverless|copilot)\b[^;&|\n]*?\s(apply|destroy|up|deploy|remove|import)\b|\bansible-playbook\b",
     r"\b(fly|flyctl|netlify|firebase|wrangler|vercel|heroku|eb|gcloud|az|aws|railway|render|dokku|kamal|cap|surge|amplify|supabase|make|just|task|(npm|pnpm|yarn|bun)(\s+run)?)\b[^;&|\n]*?[\s:](deploy|release|rollback|promote|delete|destroy|--prod)\b",
     // Force deletions.
-    r"\brm\s([^;&|\n]*\s)?(-[a-z]*r[a-z]*f|-[a-z]*f[a-z]*r|-[a-z]*r[a-z]*\s([^;&|\n]*\s)?(-[a-z]*f|--force)|-[a-z]*f[a-z]*\s([^;&|\n]*\s)?(-[a-z]*r|--recursive)|--recursive\s([^;&|\n]*\s)?(-[a-z]*f|--force)|--force\s([^;&|\n]*\s)?(-[a-z]*r|--recursive))|\bgit\b[^;&|\n]*?\sclean\b[^;&|\n]*\s(-[a-z]*f|--force)|\bgit\b[^;&|\n]*?\sbranch\b[^;&|\n]*\s-\w*D|\b(shred|wipefs|mkfs(\.\w+)?|blkdiscard)\b",
+    r"\brm\s([^;&|\n]*\s)?(-[a-z]*r[a-z]*f|-[a-z]*f[a-z]*r|-[a-z]*r[a-z]*\s([^;&|\n]*\s)?(-[a-z]*f|--force)|-[a-z]*f[a-z]*\s([^;&|\n]*\s)?(-[a-z]*r|--recursive)|--recursive\s([^;&|\n]*\s)?(-[a-z]*f|--force)|--force\s([^;&|\n]*\s)?(-[a-z]*r|--recursive))|\bgit\b[^;&|\n]*?\sclean\b[^;&|\n]*\s(-[a-z]*f|--force)|\bgit\b[^;&|\n]*?\sbranch\b[^;&|\n]*\s(?-i:-[a-zA-Z]*D)|\b(shred|wipefs|mkfs(\.\w+)?|blkdiscard)\b",
     // Database drops.
     r"\b(drop\s+(database|table|schema|tablespace|keyspace|collection|user|role|index)|truncate\s+(table\s+)?\w+\s*(;|cascade|restart)|truncate\s+table)\b|\b(dropdb|dropuser)\b|\bmysqladmin\b[^;&|\n]*\sdrop\b|\.dropDatabase\s*\(|\.drop\s*\(\s*\)",
     r"\b(flushall|flushdb)\b|\bdb:(drop|reset|purge)\b|\b(manage\.py|django-admin)\s+(flush|reset_db)\b|\bprisma\b[^;&|\n]*\b(migrate\s+reset|--force-reset)\b|\bartisan\s+(migrate:fresh|migrate:reset|db:wipe)\b",

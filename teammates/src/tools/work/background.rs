@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::shell::GRACE;
+use crate::aside::aside;
 use crate::children::Children;
 use crate::leftovers;
 use crate::process::{Ended, Ending, Running, WaitError};
@@ -107,12 +108,22 @@ impl Backgrounds {
                 tracing::warn!("{}: {e}", command.seen.id);
             }
         }
-        if !commands.is_empty()
-            && self.children.orphaned().unwrap_or(true)
-            && let Err(e) = leftovers::end(&self.turn, &[], GRACE)
-        {
-            tracing::warn!("what ran in the background: {e}");
+        if !commands.is_empty() {
+            end_left(&self.children, &self.turn).await;
         }
+    }
+}
+
+/// Ends what commands of a turn left outside of their process groups.
+pub(super) async fn end_left(children: &Children, turn: &str) {
+    if !children.orphaned().unwrap_or(true) {
+        return;
+    }
+    let of = turn.to_owned();
+    match aside(move || leftovers::end(&of, &[], GRACE)).await {
+        Some(Ok(_)) => {}
+        Some(Err(e)) => tracing::warn!("what commands of {turn} left: {e}"),
+        None => tracing::warn!("what commands of {turn} left: ending it has failed"),
     }
 }
 

@@ -18,7 +18,6 @@ use serde_json::json;
 use super::{Backgrounds, Workspace};
 use crate::children::Children;
 use crate::confinement::{self, Allowed, Confinement};
-use crate::leftovers;
 use crate::process::{Ended, Ending, Running, Spawn, SpawnError};
 use crate::tools::gate_list::{Gatekeeper, Verdict};
 use crate::tools::outputs::{Outputs, Writing};
@@ -130,11 +129,7 @@ impl Shell {
             Err(e) => return Answer::failed(e),
         };
         let ended = running.wait(Ending { timeout: Some(timeout), grace: GRACE, keep: false }, std::future::pending()).await;
-        if self.terms.children.orphaned().unwrap_or(true)
-            && let Err(e) = leftovers::end(&turn, &[], GRACE)
-        {
-            tracing::warn!("what a command of {turn} left: {e}");
-        }
+        super::background::end_left(&self.terms.children, &turn).await;
         let how = match &ended {
             Ok(Ended::Exited(code)) => format!("exit code {code}"),
             Ok(Ended::Signaled(signal)) => format!("ended by signal {signal}"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::confinement;
 use crate::conversation::ToolCall;
-use crate::fixture::{alone, children, gone, is_gone, run, turn_of_alone};
+use crate::fixture::{alone, children, gone, is_gone, run, turn};
 use crate::profile::Profile;
 use crate::tools::gate_list::{Gatekeeper, Verdict};
 use crate::tools::{Answer, Toolbox};
@@ -45,7 +45,7 @@ impl Bench {
         std::fs::write(temp.path().join("outside/file"), "theirs").unwrap();
         let at = |path: &str| temp.path().join(path);
         let workspace = Arc::new(Workspace::open(&at("ws")).unwrap());
-        let outputs = Arc::new(Outputs::new(board::disk::Dir::open(&at("logs")).unwrap(), &turn_of_alone()));
+        let outputs = Arc::new(Outputs::new(board::disk::Dir::open(&at("logs")).unwrap(), &own_turn()));
         let gate = Rc::new(Gate::default());
         let terms = Terms {
             workspace: Arc::clone(&workspace),
@@ -59,7 +59,7 @@ impl Bench {
             also: Vec::new(),
             spared: vec![at("logs")],
             project: workspace.path().to_path_buf(),
-            background_turn: format!("background-{}", turn_of_alone()),
+            background_turn: format!("background-{}", own_turn()),
         };
         let shell = Shell::new(terms).unwrap().map(Rc::new);
         let profile = Profile { writes, ..Profile::named("alice").unwrap() };
@@ -82,6 +82,11 @@ impl Bench {
     async fn bash(&self, command: &str) -> Result<String, String> {
         self.call("bash", json!({ "command": command })).await
     }
+}
+
+/// A turn that this process itself is not part of.
+fn own_turn() -> String {
+    turn("tools")
 }
 
 /// Whether this kernel confines. Where it does not, that is said: the test has then shown nothing.
@@ -113,8 +118,8 @@ alone!(a_command_says_how_it_ended_and_what_it_printed, async {
     );
     assert_eq!(bench.bash("echo no; exit 3").await.unwrap_err(), "exit code 3\nno\n");
     assert_eq!(bench.bash("kill -9 $$").await.unwrap_err(), "ended by signal 9\n");
-    assert_eq!(bench.bash("cat; echo $OF_TURN $CREW_TURN").await.unwrap(), format!("exit code 0\ntold {}\n", turn_of_alone()));
-    let log = std::fs::read_to_string(bench.at(&format!("logs/{}.log", turn_of_alone()))).unwrap();
+    assert_eq!(bench.bash("cat; echo $OF_TURN $CREW_TURN").await.unwrap(), format!("exit code 0\ntold {}\n", own_turn()));
+    let log = std::fs::read_to_string(bench.at(&format!("logs/{}.log", own_turn()))).unwrap();
     assert!(log.starts_with("$ echo out; echo err >&2; pwd\nout\n") && log.contains("$ echo no; exit 3\nno\n"), "{log}");
     bench.outputs.begin_turn("next");
     bench.bash("echo later").await.unwrap();
@@ -176,7 +181,7 @@ alone!(what_runs_in_the_background_outlives_the_turn_and_not_the_teammate, async
     let ends = bench.call("bash", json!({ "command": "exit 5", "background": true })).await.unwrap();
     assert!(ends.starts_with("background 2"), "{ends}");
     // The turn is over, with all that is left of it.
-    crate::leftovers::end(&turn_of_alone(), &[], Duration::ZERO).unwrap();
+    crate::leftovers::end(&own_turn(), &[], Duration::ZERO).unwrap();
     bench.outputs.begin_turn("next");
     let running = shell.backgrounds().running();
     assert_eq!(running[0].command, "echo up; exec sleep 1000");
@@ -248,6 +253,7 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
         "umount .tasks",
         "mount -o remount,rw .tasks",
         "echo x > /proc/$PPID/root/$PWD/.tasks/new",
+        "cat /proc/$PPID/environ",
         "unshare -rm sh -c 'umount .tasks && echo x > .tasks/new'",
     ] {
         assert!(bench.bash(command).await.is_err(), "{command}");
