@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn text_is_replaced_where_it_is_unique_or_everywhere() {
-        let cases: [(&str, &str, &str, bool, Result<(&str, usize), &str>); 8] = [
+        type Expected = Result<(&'static str, usize), &'static str>;
+        let cases: [(&str, &str, &str, bool, Expected); 8] = [
             ("a b c", "b", "x", false, Ok(("a x c", 1))),
             ("a b b", "b", "x", false, Err("2 places")),
             ("a b b", "b", "x", true, Ok(("a x x", 2))),
