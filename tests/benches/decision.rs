@@ -68,5 +68,13 @@ fn post(seq: u64, from: &str) -> Post {
 }
 
 fn limits() -> Limits {
-    Limits { max_talk_turns: 6, max_accept_checks: 3, max_lost: 5, waits: Waits::default(), longest_wait: Duration::from_secs(14_400), longest_run: None, most_usd: None }
+    Limits {
+        max_talk_turns: 6,
+        max_accept_checks: 3,
+        max_lost: 5,
+        waits: Waits::default(),
+        longest_wait: Duration::from_secs(14_400),
+        longest_run: None,
+        most_usd: None,
+    }
 }
