@@ -64,6 +64,7 @@ pub mod thread;
 pub mod transition;
 pub mod tree;
 pub mod turn;
+pub mod visible;
 pub mod watch;
 pub mod worktree;
 

@@ -21,6 +21,7 @@ use crate::run::settings::Settings;
 /// Posts. What it brings about comes when the command of the attempt has ended; for a claim from a shell, at once.
 pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn: Option<&str>, said: Move) -> Result<Appended, Failure> {
     let settings = Settings::read(board)?;
+    run.check()?;
     let appended = append(board, run, who, task, turn, &said)?;
     let effects = Effects { run, patterns: &settings.patterns, gate_mode: settings.gate_mode };
     effects.on_asks(&appended.post)?;

@@ -55,6 +55,7 @@ pub mod opening;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+pub mod profiles;
 mod reading;
 mod speaking;
 mod taken;
