@@ -48,9 +48,6 @@ impl Record {
             record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
         }
         record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), of_task(task))));
-        record
-=======
-        record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), hash(serde_json::json!([task.run, task.check]).to_string().as_bytes()))));
         Ok(record)
     }
 
