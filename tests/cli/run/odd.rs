@@ -118,7 +118,7 @@ fn a_record_that_is_broken_is_noticed_before_anything_is_written() {
     ];
     let asks = json!({ "format": 1, "asks": [ask(1, "gate"), ask(2, "question"), ask(3, "notice")] });
     stage.crew(&["send", "hello"]).succeeded();
-    for record in ["state.json", "turn.json", "cursors.json"] {
+    for record in ["state.json", "cursors.json"] {
         stage.put("thread.jsonl", posts.iter().map(|post| format!("{post}\n")).collect::<String>().as_bytes());
         stage.put("asks.json", asks.to_string().as_bytes());
         stage.put(record, b"{\"broken");
