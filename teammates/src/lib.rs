@@ -3,12 +3,14 @@
 //! # Theory of operation
 //!
 //! A teammate is a process that looks for work, does one thing at a time, and ends when there has
-//! been nothing to do for a while. Three pieces make it, and each can be understood alone:
+//! been nothing to do for a while. Four pieces make it, and each can be understood alone:
 //!
 //! - **Who it is**: [`profile`], a file that a person writes, with defaults for all of it; [`config`]
 //!   says what holds for the whole team.
 //! - **What it does next**: [`lifecycle`], a pure step function. It is told what was seen and what
 //!   time it is, and says what to do; the process around it looks and acts.
+//! - **How it speaks**: a turn of the thread is shown what is new ([`opening`], pure) and moves with
+//!   its first post; a turn on a task can move it the same way ([`lane_move`]).
 //! - **What it starts**: [`process`] runs one command as a process group; [`children`] keeps track of
 //!   what was started and of the orphans that come back; [`group_record`] writes down, before any
 //!   program runs, which groups are ours; [`leftovers`] ends what a turn left behind, provably and
