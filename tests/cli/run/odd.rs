@@ -26,9 +26,9 @@ fn nobody_waits_for_what_is_no_regular_file() {
     let zero = |path: &Path| symlink("/dev/zero", path).unwrap();
     let directory = |path: &Path| std::fs::create_dir(path).unwrap();
     let long = |path: &Path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
-    type Make<'a> = &'a dyn Fn(&Path);
-    let ways: [(Make<'_>, &str); 4] = [(&fifo, "no regular file"), (&zero, "no regular file"), (&directory, "no regular file"), (&long, "is longer than")];
-    for (make, why) in ways {
+    let ways: [&dyn Fn(&Path); 4] = [&fifo, &zero, &directory, &long];
+    let whys = ["no regular file", "no regular file", "no regular file", "is longer than"];
+    for (make, why) in ways.into_iter().zip(whys) {
         for (file, code) in [(".crew/teammates/bob.md", 2), (".crew/config.toml", 4)] {
             let stage = Stage::new(&["alice"]);
             make(&stage.scene.project().join(file));
