@@ -166,13 +166,14 @@ fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure>
 }
 
 fn refused_to_run(brought: &[Brought], way_on: &str) -> Failure {
-    let some: Vec<String> = brought.iter().take(3).map(print).collect();
+    let some: Vec<String> = brought.iter().take(20).map(print).collect();
     let many = match brought.len() {
         1 => "a command".to_owned(),
         many => format!("{many} commands"),
     };
     let message = format!(
-        "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then {way_on}",
+        "the repository's files would run {many} here that nobody on this machine has allowed{}:\n{}\nlook at them, then {way_on}",
+        if some.len() < brought.len() { ", such as" } else { "" },
         some.join("\n")
     );
     Failure::Refused { rule: "not-armed", message }
