@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use board::alive::Process;
 use board::events::Events;
-use board::run::{Reason, Run, RunState, State};
+use board::run::{Audit, Reason, Run, RunState, State};
 use board::watch::Watch;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
@@ -155,9 +155,10 @@ impl Daemon {
     async fn work(mut self) -> Result<Exit, Failure> {
         self.tell("daemon.started", serde_json::json!({ "pid": std::process::id() }));
         // One that the last daemon has left is begun again, once.
-        if let Some(left) = self.state.audit.take() {
-            audit::end_left(Some(&left));
+        if let Some(left) = self.state.audit.clone() {
+            // First: an audit that is not on record any more ends by itself.
             self.change_state(|state| state.audit = None)?;
+            audit::end_left(Some(&left));
         }
         self.baseline()?;
         loop {
@@ -274,8 +275,11 @@ impl Daemon {
                     return Ok(ended);
                 }
                 self.tell("audit.started", serde_json::json!({ "done": done }));
-                let auditing = Auditing::begin(&self.board, done)?;
-                self.change_state(|state| state.audit = auditing.record())?;
+                // On record before it is begun: whoever ends it finds it by that, should this process die in between.
+                let id = board::turn::fresh();
+                self.change_state(|state| state.audit = Some(Audit { id: id.clone(), process: None }))?;
+                let auditing = Auditing::begin(&self.board, done, id)?;
+                self.change_state(|state| state.audit = Some(auditing.record()))?;
                 self.auditing = Some(auditing);
                 Ok(After::Sleep(POLL))
             }
