@@ -1,7 +1,5 @@
 //! `crew send`: words for the run.
 
-use std::io::Read as _;
-
 use board::run::Run;
 use board::{Board, clock};
 
@@ -24,14 +22,7 @@ pub(crate) struct Send {
 
 impl Send {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let text = match self.text.as_str() {
-            "-" => {
-                let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text).map_err(|e| Failure::Usage(format!("the text cannot be read: {e}")))?;
-                text
-            }
-            text => text.to_owned(),
-        };
+        let text = context.words(&self.text)?;
         let longest = board::thread::LONGEST_TEXT;
         if text.trim().is_empty() || text.len() > longest {
             return Err(Failure::Usage(format!("a message has between 1 and {longest} bytes; this one has {}", text.len())));

@@ -193,8 +193,7 @@ impl Daemon {
                 if !self.crew_up()? {
                     return Ok(After::End);
                 }
-                let soon = stop || self.watch.is_none();
-                return Ok(After::Sleep(if soon { SOON } else { POLL }));
+                return Ok(After::Sleep(if stop { SOON } else { self.poll() }));
             }
             Turn::None => {}
         }
@@ -268,7 +267,7 @@ impl Daemon {
                 self.enter_state(RunState::Running, None)?;
                 self.open_turn(&who, only_work)?;
                 tracing::info!("{who}: {why}");
-                Ok(After::Sleep(if self.watch.is_none() { SOON } else { POLL }))
+                Ok(After::Sleep(self.poll()))
             }
             Step::Audit(done) => {
                 if let Some(ended) = self.end_unless_armed()? {
@@ -293,8 +292,12 @@ impl Daemon {
     /// Until a moment, or the next look if that comes first.
     fn pause(&self, until: Option<Timestamp>) -> Duration {
         let left = until.map(|until| Duration::try_from(until.duration_since(clock::now())).unwrap_or_default());
-        let poll = if self.watch.is_none() { SOON } else { POLL };
-        left.map_or(poll, |left| left.min(poll))
+        left.map_or(self.poll(), |left| left.min(self.poll()))
+    }
+
+    /// Until the next look, where nothing tells of something sooner.
+    fn poll(&self) -> Duration {
+        if self.watch.is_none() { SOON } else { POLL }
     }
 
     /// `None`: no audit is under way.
