@@ -17,10 +17,13 @@ use board::index::Entry;
 use board::place::Place;
 use board::task::Task;
 use teammates::goal::Goal;
+use teammates::profile::Origin;
+use teammates::profiles;
 
 pub(crate) use self::consent::Consent;
 use self::record::Record;
 use self::tracked::Tracked;
+use crate::claimants;
 use crate::config;
 use crate::exit::Failure;
 use crate::view::escape;
@@ -51,7 +54,11 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
     if yes {
         return Ok(Consent::Everything);
     }
-    let mut brought = if scope == Scope::Everything { of_profiles(board.place(), named) } else { Vec::new() };
+    // A file that cannot be used runs nothing until it is mended, and whoever begins its teammate then is asked.
+    let mut brought: Vec<Brought> = match scope {
+        Scope::Everything => of_profiles(board.place(), named)?.into_iter().flatten().collect(),
+        Scope::Commands | Scope::Checks => Vec::new(),
+    };
     let mut of_git = Vec::new();
     let consent = match Tracked::find(board.place()) {
         None => Consent::Everything,
@@ -64,8 +71,11 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
         }
     };
     // A file that only the command line names was part of no such question.
-    let allowed = || named.is_none() && Record::read(board.place()).is_some_and(|allowed| Record::of(board.place(), &of_git).is_within(&allowed));
-    if !brought.is_empty() && !allowed() {
+    let is_allowed = || match Record::read(board.place()).filter(|_| named.is_none()) {
+        Some(allowed) => Ok(Record::of(board.place(), &of_git)?.is_within(&allowed)),
+        None => Ok::<_, Failure>(false),
+    };
+    if !brought.is_empty() && !is_allowed()? {
         ask(&brought, &format!("`{verb} --yes` runs them, `crew arm` allows them from now on"), "Run them?")?;
     }
     Ok(consent)
@@ -118,7 +128,8 @@ fn is_allowed(place: &Place, brought: &[Brought], shown: &Record) -> bool {
 
 /// Everything that the repository's files would run here, and the state of the files that say so.
 fn survey(board: &mut Board) -> Result<(Vec<Brought>, Record), Failure> {
-    let mut brought = of_profiles(board.place(), None);
+    // What cannot be read cannot be allowed: that is refused, with its file and line.
+    let mut brought: Vec<Brought> = of_profiles(board.place(), None)?.into_iter().collect::<Result<_, _>>()?;
     brought.extend(of_run(board.place())?);
     let mut tasks = Vec::new();
     if let Some(tracked) = Tracked::find(board.place()) {
@@ -126,7 +137,8 @@ fn survey(board: &mut Board) -> Result<(Vec<Brought>, Record), Failure> {
         tasks = of_tasks(board, &tracked, Scope::Everything);
         brought.extend(tasks.iter().flat_map(|task| commands(task, Scope::Everything)));
     }
-    Ok((brought, Record::of(board.place(), &tasks)))
+    let shown = Record::of(board.place(), &tasks)?;
+    Ok((brought, shown))
 }
 
 /// What a run executes of its own: the checks of the goal, and the auditor.
@@ -154,13 +166,14 @@ fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure>
 }
 
 fn refused_to_run(brought: &[Brought], way_on: &str) -> Failure {
-    let some: Vec<String> = brought.iter().take(3).map(print).collect();
+    let some: Vec<String> = brought.iter().take(20).map(print).collect();
     let many = match brought.len() {
         1 => "a command".to_owned(),
         many => format!("{many} commands"),
     };
     let message = format!(
-        "the repository's files would run {many} here that nobody on this machine has allowed, such as:\n{}\nlook at them, then {way_on}",
+        "the repository's files would run {many} here that nobody on this machine has allowed{}:\n{}\nlook at them, then {way_on}",
+        if some.len() < brought.len() { ", such as" } else { "" },
         some.join("\n")
     );
     Failure::Refused { rule: "not-armed", message }
@@ -187,17 +200,17 @@ fn commands(task: &Task, scope: Scope) -> Vec<Brought> {
     work.chain(check).map(|command| Brought { file: file.clone(), command: command.to_string() }).collect()
 }
 
-fn of_profiles(place: &Place, named: Option<&Path>) -> Vec<Brought> {
-    let files = std::fs::read_dir(place.profiles()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
-    let mut found = Vec::new();
-    for file in files.chain(named.map(Path::to_owned)) {
-        let Ok(text) = std::fs::read_to_string(&file) else { continue };
-        let profile = teammates::profile::parse(&text, &file, teammates::profile::Origin::Crew);
-        let Some(command) = profile.ok().and_then(|profile| profile.command) else { continue };
-        let file = file.strip_prefix(place.project()).map(PathBuf::from).unwrap_or(file);
-        found.push(Brought { file, command: command.to_string() });
-    }
-    found.sort_by(|a, b| a.file.cmp(&b.file));
-    found
+/// What the teammates' files would run, by file; of each that cannot be used, why.
+fn of_profiles(place: &Place, named: Option<&Path>) -> Result<Vec<Result<Brought, Failure>>, Failure> {
+    let mut files = profiles::files(place)?;
+    files.extend(named.map(Path::to_owned));
+    files.sort();
+    let of_file = |file: PathBuf| match claimants::read_profile(&file, Origin::Crew) {
+        Ok(profile) => profile.and_then(|profile| profile.command).map(|command| {
+            let file = file.strip_prefix(place.project()).map(PathBuf::from).unwrap_or(file);
+            Ok(Brought { file, command: command.to_string() })
+        }),
+        Err(e) => Some(Err(e)),
+    };
+    Ok(files.into_iter().filter_map(of_file).collect())
 }

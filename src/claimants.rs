@@ -1,6 +1,5 @@
 //! Who a name is to the rules of readiness, and which task would be its next.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use board::Board;
@@ -9,7 +8,8 @@ use board::index::Entry;
 use board::name::Name;
 use board::ready::{self, Claimant};
 use board::task_id::TaskId;
-use teammates::profile::{self, Origin, Profile};
+use teammates::profile::{Origin, Profile};
+use teammates::profiles::{self, Unusable};
 use teammates::teammate;
 
 use crate::exit::Failure;
@@ -22,12 +22,11 @@ pub(crate) fn by_name(board: &Board, name: &Name) -> Result<Claimant, Failure> {
 
 /// What a teammate's file says; `None`: there is no such file. What is wrong in it is said with its line.
 pub(crate) fn read_profile(file: &Path, origin: Origin) -> Result<Option<Profile>, Failure> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => profile::parse(&text, file, origin).map(Some).map_err(|e| Failure::Usage(e.to_string())),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) if e.kind() == ErrorKind::InvalidData => Err(Failure::Usage(format!("{}: it is no text in UTF-8", file.display()))),
-        Err(e) => Err(Failure::Failed(format!("cannot read {}: {e}", file.display()))),
-    }
+    profiles::read(file, origin).map_err(|e| match e {
+        Unusable::Unreadable(board::Error::Refused(refusal)) => Failure::Usage(refusal.message),
+        Unusable::Unreadable(e) => e.into(),
+        Unusable::Profile(e) => Failure::Usage(e.to_string()),
+    })
 }
 
 /// The task that a claimant takes up next: its own before any other.

@@ -3,7 +3,7 @@
 use board::Board;
 use board::place::Place;
 use board::task::Command;
-use teammates::config::{self, Config};
+use teammates::config::{self, Config, ConfigError};
 use teammates::waits::Waits;
 
 use crate::exit::Failure;
@@ -19,7 +19,10 @@ pub(crate) fn apply(board: &mut Board) -> Result<Waits, Failure> {
 
 /// What it says.
 pub(crate) fn read(place: &Place) -> Result<Config, Failure> {
-    config::read(place).map_err(|e| refused(e.to_string()))
+    config::read(place).map_err(|e| match e {
+        ConfigError::Unreadable(board::Error::Refused(refusal)) => refused(refusal.message),
+        e => refused(e.to_string()),
+    })
 }
 
 /// Who judges a `done`: `auditor = "command"`, `["program", "argument"]`, or a table with `command`. `None`: nobody.

@@ -88,6 +88,14 @@ impl Context {
         }
     }
 
+    /// Words of the command line; `-`: what comes on standard input.
+    pub(crate) fn words(&self, given: &str) -> Result<String, Failure> {
+        if given != "-" {
+            return Ok(given.to_owned());
+        }
+        io::read_to_string(io::stdin()).map_err(|e| Failure::Usage(format!("the text cannot be read: {e}")))
+    }
+
     /// Where data goes. To be flushed at the end, so that a failure is seen.
     pub(crate) fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::with_capacity(BUFFER, io::stdout().lock())

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::disk::{self, Dir, Kind};
+use crate::disk::{self, Dir, Kind, written};
 use crate::error::{Error, Refusal, Result, Rule};
 use crate::lock::{LockFile, Mode, PATIENCE};
 use crate::place::Place;
@@ -72,12 +72,13 @@ impl CrewFile {
     fn read_in(&self, crew: &Dir) -> Result<Option<String>> {
         match crew.stat(&self.file())? {
             None => return Ok(None),
+            Some((Kind::File, stamp)) if stamp.size > written::LONGEST as u64 => return Err(written::too_long(&self.path())),
             Some((Kind::File, _)) => {}
             Some((Kind::Link, _)) => return Err(self.refused("a symbolic link, which is not followed: put the file itself there")),
             Some((Kind::Directory | Kind::Special, _)) => return Err(self.refused("no regular file: move it away")),
         }
         let Some(bytes) = crew.read(&self.file())? else { return Ok(None) };
-        String::from_utf8(bytes).map(Some).map_err(|_| self.refused("no UTF-8 text: save it as UTF-8"))
+        written::text(&self.path(), bytes).map(Some)
     }
 
     /// `false`: it was no longer as it was before, and stays as it is.

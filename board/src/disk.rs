@@ -6,6 +6,8 @@
 //! * **Append a line**, or write a record in place ([`Dir::open_append`], [`Dir::open_record`], [`write_at`]).
 //! * **Hold a lock** (the module `lock`).
 //!
+//! What people write is read through the module [`written`].
+//!
 //! What survives a power cut is said by three calls and by nothing else: [`sync_file`], [`Dir::sync`] and
 //! [`Dir::sync_filesystem`]. The module `kept` says how a board uses them.
 
@@ -23,6 +25,7 @@ use crate::error::{Error, Result};
 pub(crate) mod below;
 #[cfg(feature = "simulate")]
 pub mod trace;
+pub mod written;
 
 /// Notes an operation for the simulated disk; nothing at all in ordinary builds.
 macro_rules! note {

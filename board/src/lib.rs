@@ -13,9 +13,11 @@
 //!   to do before success may be reported: [`locked::Unlocked::settle`].
 //! * **Who is alive** is the kernel's to say: a lock that each teammate holds for its life ([`presence`]), and pid,
 //!   start time and boot together ([`alive`]).
-//! * **What is said** stands in the [`thread`], one [`post`] a line, appended under a lock of its own. **What the work
-//!   is** judged by is the working tree's SHA ([`tree`]); [`checkpoints`] go back to one, and a [`worktree`] keeps one task's
-//!   work apart until it is done.
+//! * **What is said** stands in the [`thread`], one [`post`] a line, appended under a lock of its own, and accepted only
+//!   from whoever holds the turn. What else is kept of a [`run`] (its state, the open turn, what waits for a person)
+//!   either follows from the thread and is made anew from it, or is on disk before it counts.
+//! * **What the work is** judged by is the working tree's SHA ([`tree`]); [`checkpoints`] are commits of such trees on no
+//!   branch, and a [`worktree`] keeps a lane's files apart until they are merged.
 //! * **What survives a power cut** is said in the modules `kept` and [`disk`].
 //!
 //! # What never happens here
@@ -64,6 +66,7 @@ pub mod thread;
 pub mod transition;
 pub mod tree;
 pub mod turn;
+pub mod visible;
 pub mod watch;
 pub mod worktree;
 

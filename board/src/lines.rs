@@ -49,6 +49,20 @@ impl Lines {
         Ok(Backwards { lines: self, unread: self.whole()?.0, bytes: Vec::new() })
     }
 
+    /// How many whole lines it has. Costs the whole file.
+    pub(crate) fn count(&self) -> Result<u64> {
+        let (mut from, end, mut count) = (0, self.size()?, 0);
+        while from < end {
+            let block = self.read(from, end.min(from + BLOCK))?;
+            if block.is_empty() {
+                break;
+            }
+            from += block.len() as u64;
+            count += block.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        Ok(count)
+    }
+
     /// The length of what consists of whole lines, and what is torn behind it.
     fn whole(&self) -> Result<(u64, Vec<u8>)> {
         let (mut from, mut tail) = (self.size()?, Vec::new());

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::disk::Dir;
+use crate::disk::{Dir, written};
 use crate::error::{Error, Result};
 use crate::name::Name;
 use crate::task_id::TaskId;
@@ -168,9 +168,9 @@ pub(crate) fn fnv(bytes: &[u8]) -> u64 {
 
 /// The main working tree, seen from a linked one: its `.git` is a file that names `<main>/.git/worktrees/<name>`.
 fn main_working_tree(dir: &Path) -> Option<PathBuf> {
-    let pointer = std::fs::read_to_string(dir.join(".git")).ok()?;
+    let pointer = written::read_text(&dir.join(".git")).ok()??;
     let git_dir = dir.join(pointer.strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(git_dir.join("commondir")).ok()?;
+    let common = written::read_text(&git_dir.join("commondir")).ok()??;
     git_dir.join(common.trim()).canonicalize().ok()?.parent().map(Path::to_path_buf)
 }
 

@@ -77,6 +77,14 @@ impl Run {
         self.asks.check_format()
     }
 
+    /// Refused where any of its records cannot be read, or is a newer crewboard's: for whoever writes into one what the
+    /// others have to follow. Nothing is changed.
+    pub fn check(&self) -> Result<()> {
+        self.check_formats()?;
+        self.open_turn()?;
+        self.thread.last(1).map(drop)
+    }
+
     /// The directory of the records.
     pub fn dir(&self) -> &Arc<Dir> {
         &self.dir

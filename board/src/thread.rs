@@ -30,6 +30,8 @@ const BASE: &str = "thread.base";
 pub struct Thread {
     dir: Arc<Dir>,
     file: String,
+    /// Whether it is a run's, and not any file that somebody names.
+    is_of_run: bool,
 }
 
 /// What is to be appended; its number and its time come with the append.
@@ -69,12 +71,12 @@ pub struct Appended {
 impl Thread {
     /// The thread of a run, in the directory where its state is kept.
     pub fn of_run(state: Arc<Dir>) -> Thread {
-        Thread { dir: state, file: FILE.into() }
+        Thread { dir: state, file: FILE.into(), is_of_run: true }
     }
 
     /// Any file that holds a thread, for reading.
     pub fn in_file(dir: Arc<Dir>, file: &str) -> Thread {
-        Thread { dir, file: file.into() }
+        Thread { dir, file: file.into(), is_of_run: false }
     }
 
     /// Its file: whoever waits for a post watches it.
@@ -116,8 +118,8 @@ impl Thread {
     fn take_while(&self, mut wanted: impl FnMut(&Post) -> bool) -> Result<Vec<Post>> {
         let Some(lines) = Lines::open_existing(&self.dir, &self.file)? else { return Ok(Vec::new()) };
         let mut posts = Vec::new();
-        for line in lines.backwards()? {
-            let post = read(&lines, &line?)?;
+        for (line, behind) in lines.backwards()?.zip(0..) {
+            let post = self.read(&lines, &line?, behind)?;
             if !wanted(&post) {
                 break;
             }
@@ -140,6 +142,39 @@ impl Thread {
             Some(post) => Ok(post.seq),
             None => self.base(),
         }
+    }
+
+    /// Whether it has no line, of whatever kind.
+    pub fn is_empty(&self) -> Result<bool> {
+        let Some(lines) = Lines::open_existing(&self.dir, &self.file)? else { return Ok(true) };
+        Ok(lines.backwards()?.next().transpose()?.is_none())
+    }
+
+    /// A number that no post is above, whatever some lines have become: that of the last post that can be read, and one
+    /// more for each line behind it, which may have been a post.
+    fn highest_seq(&self) -> Result<u64> {
+        let mut behind = 0_u64;
+        if let Some(lines) = Lines::open_existing(&self.dir, &self.file)? {
+            for line in lines.backwards()? {
+                if let Ok(post) = serde_json::from_slice::<Post>(&line?) {
+                    return Ok(post.seq.saturating_add(behind));
+                }
+                behind += 1;
+            }
+        }
+        Ok(self.base()?.saturating_add(behind))
+    }
+
+    /// A line as a post. `behind`: how many lines follow it.
+    fn read(&self, lines: &Lines, line: &[u8], behind: u64) -> Result<Post> {
+        serde_json::from_slice(line).map_err(|e| {
+            let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
+            // Counted only now: the thread is read from its end.
+            let number = lines.count().map_or_else(|_| String::new(), |count| format!(":{}", count.saturating_sub(behind)));
+            let instead = if self.is_of_run { ", or put the thread away with `crew new-run`" } else { "" };
+            let message = format!("{}{number}: {shown:?} is no post: {e}; mend that line with an editor or take it out{instead}", lines.path().display());
+            Refusal::board(Rule::NotValid, message)
+        })
     }
 
     /// The number of the last post before this thread was begun: numbers go on over `crew new-run`.
@@ -169,9 +204,9 @@ impl LockedThread<'_> {
     }
 
     /// Moves the thread away, under another name in another directory, so that the next append begins a new one. The
-    /// numbers go on.
+    /// numbers go on. What it says does not matter: a thread that nobody can read is moved as well.
     pub fn archive(self, to: &Dir, name: &str) -> Result<()> {
-        let last = self.last()?.map_or_else(|| self.thread.base(), |post| Ok(post.seq))?;
+        let last = self.thread.highest_seq()?;
         // First: numbers that are never used again do no harm, one that comes twice does.
         self.dir().replace(BASE, last.to_string().as_bytes(), 0o600, true)?;
         crash::point("archive.based");
@@ -182,7 +217,7 @@ impl LockedThread<'_> {
 
     /// The last post; `None`: there is none yet.
     pub fn last(&self) -> Result<Option<Post>> {
-        self.lines.backwards()?.next().map(|line| read(&self.lines, &line?)).transpose()
+        self.lines.backwards()?.next().map(|line| self.thread.read(&self.lines, &line?, 0)).transpose()
     }
 
     /// Appends a post under the next number and puts it on disk.
@@ -203,14 +238,6 @@ impl LockedThread<'_> {
         }
         Ok(Appended { post, torn })
     }
-}
-
-fn read(lines: &Lines, line: &[u8]) -> Result<Post> {
-    serde_json::from_slice(line).map_err(|e| {
-        let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
-        let message = format!("{}: the line {shown:?} is no post: {e}", lines.path().display());
-        Refusal::board(Rule::NotValid, message)
-    })
 }
 
 #[cfg(test)]
@@ -274,6 +301,30 @@ mod tests {
 
         std::fs::write(temp.path().join(FILE), b"{\"seq\":1,\"from\":\"alice\",\"kind\":\"shout\"}\n").unwrap();
         let error = thread.all().unwrap_err().to_string();
-        assert!(error.contains("thread.jsonl") && error.contains("shout"), "{error}");
+        assert!(error.contains("thread.jsonl:1: ") && error.contains("shout"), "{error}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_post_is_named_and_the_thread_can_be_put_away() {
+        let (temp, thread) = thread();
+        let away = Dir::open(temp.path()).unwrap().make_dir("away").unwrap();
+        for (garbage, line) in [("GARBAGE\n", 3), ("\n\n\u{0}\n", 5)] {
+            let first = say(&thread, "one").post.seq;
+            say(&thread, "two");
+            let file = temp.path().join(FILE);
+            std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + garbage).unwrap();
+            for error in [thread.last(1).unwrap_err(), thread.lock(PATIENCE).unwrap().append(Draft::default()).unwrap_err()] {
+                let error = error.to_string();
+                assert!(error.contains(&format!("thread.jsonl:{line}: ")) && error.contains("crew new-run"), "{error}");
+            }
+            assert!(!thread.is_empty().unwrap());
+            thread.lock(PATIENCE).unwrap().archive(&away, &line.to_string()).unwrap();
+            assert!(thread.is_empty().unwrap());
+            assert_eq!(thread.last_seq().unwrap(), first + line - 1, "no number comes twice");
+        }
+        assert!(std::fs::read_to_string(temp.path().join("away/3")).unwrap().ends_with("}\nGARBAGE\n"));
+        // A file that somebody names is no run's.
+        let error = Thread::in_file(Arc::new(away), "3").all().unwrap_err().to_string();
+        assert!(error.contains("3:3: ") && !error.contains("new-run"), "{error}");
     }
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use board::disk::Dir;
+use board::Result;
+use board::disk::{Dir, written};
 use board::place::Place;
 use board::task::{Command, Task};
 use board::task_id::TaskId;
-use board::{Result, name::Name};
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 use teammates::goal::Goal;
-use teammates::profile::{self, Origin};
+use teammates::profile::Origin;
+use teammates::profiles;
 
 use crate::config;
 
@@ -29,20 +30,14 @@ pub(crate) struct Record {
 
 impl Record {
     /// As things are now.
-    pub(super) fn of<'t>(place: &Place, tasks: impl IntoIterator<Item = &'t Task>) -> Record {
+    pub(super) fn of<'t>(place: &Place, tasks: impl IntoIterator<Item = &'t Task>) -> Result<Record> {
         let mut record = Record::default();
         let project = place.project();
-        record.add(project, &project.join(".crew/config.toml"));
-        for entry in std::fs::read_dir(place.profiles()).into_iter().flatten().flatten() {
-            let file = entry.path();
-            let is_profile =
-                file.extension().is_some_and(|extension| extension == "md") && file.file_stem().and_then(|stem| Name::new(stem.to_str()?).ok()).is_some();
-            if is_profile {
-                record.add(project, &file);
-                let text = std::fs::read_to_string(&file).unwrap_or_default();
-                let command = profile::parse(&text, &file, Origin::Crew).ok().and_then(|profile| profile.command);
-                command.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
-            }
+        record.add(project, &teammates::config::path(place));
+        for file in profiles::files(place)? {
+            record.add(project, &file);
+            let command = profiles::read(&file, Origin::Crew).ok().flatten().and_then(|profile| profile.command);
+            command.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
         }
         let auditor = config::auditor(place).ok().flatten();
         auditor.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
@@ -53,7 +48,7 @@ impl Record {
             record.files.insert("the checks of .crew/goal.md".into(), hash(serde_json::json!(checks).to_string().as_bytes()));
         }
         record.tasks.extend(tasks.into_iter().map(|task| (task.id.clone(), of_task(task))));
-        record
+        Ok(record)
     }
 
     /// Whether this was allowed that a task would run.
@@ -77,10 +72,11 @@ impl Record {
         self.files == allowed.files && self.tasks.iter().all(|(id, hash)| allowed.tasks.get(id) == Some(hash))
     }
 
+    /// What is not there, or is no regular file, has no content that could change.
     fn add(&mut self, project: &Path, file: &Path) {
-        if let Ok(bytes) = std::fs::read(file) {
+        if let Some(hash) = hash_of(file) {
             let name = file.strip_prefix(project).unwrap_or(file).to_string_lossy().into_owned();
-            self.files.insert(name, hash(&bytes));
+            self.files.insert(name, hash);
         }
     }
 }
@@ -107,7 +103,16 @@ fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     let executable = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
     let script = file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| SCRIPTS.contains(&extension));
-    executable || script || std::fs::read(file).is_ok_and(|bytes| bytes.starts_with(b"#!"))
+    executable || script || begins_as_script(file)
+}
+
+fn begins_as_script(file: &Path) -> bool {
+    let mut begins = false;
+    let read = written::read_pieces(file, |piece| {
+        begins = piece.starts_with(b"#!");
+        false
+    });
+    read.is_ok() && begins
 }
 
 /// What may be paths in a command.
@@ -123,6 +128,32 @@ fn words(command: &Command) -> Vec<String> {
 /// What a task would run.
 fn of_task(task: &Task) -> String {
     hash(serde_json::json!([task.run, task.check]).to_string().as_bytes())
+}
+
+/// So much of a file is hashed at a time, in bytes: more of it is never held.
+const PIECE: usize = 1 << 20;
+
+/// The hash of a file's content; `None`: it is not there, or no regular file. Of what is longer than a piece it is the
+/// hash of the hashes of all pieces, and says so. One that cannot be read is told from what it is when it can be.
+fn hash_of(file: &Path) -> Option<String> {
+    let (mut piece, mut pieces) = (Vec::new(), Vec::new());
+    let read = written::read_pieces(file, |read| {
+        piece.extend_from_slice(read);
+        while piece.len() > PIECE {
+            pieces.push(hash(&piece[..PIECE]));
+            piece.drain(..PIECE);
+        }
+        true
+    });
+    match read {
+        Ok(false) => None,
+        Ok(true) if pieces.is_empty() => Some(hash(&piece)),
+        Ok(true) => {
+            pieces.push(hash(&piece));
+            Some(format!("pieces {}", hash(pieces.concat().as_bytes())))
+        }
+        Err(e) => Some(format!("no hash: {e}")),
+    }
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -2,7 +2,7 @@
 
 use board::run::{AskKind, Run};
 
-use super::send::begin_where_allowed;
+use super::send::{begin_where_allowed, check};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::run::answering;
@@ -32,6 +32,10 @@ impl Answer {
         context.only_for_a_person(&board, "answer")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, number, &[AskKind::Question, AskKind::Notice], "answer")?;
+        match ask.kind {
+            AskKind::Question => check(&mut board, &run)?,
+            _ => run.check()?,
+        }
         answering::answer(&mut board, &run, &ask, text)?;
         context.confirm(format!("answered {} {} of {}", ask.kind.as_str(), ask.id, ask.from));
         if ask.kind == AskKind::Question {

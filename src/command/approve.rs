@@ -3,7 +3,7 @@
 use board::post::Decision;
 use board::run::{AskKind, Run};
 
-use super::send::begin_where_allowed;
+use super::send::{begin_where_allowed, check};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::run::answering;
@@ -27,9 +27,9 @@ impl Approve {
         context.only_for_a_person(&board, "approve")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "approve")?;
+        check(&mut board, &run)?;
         answering::decide(&mut board, &run, &ask, Decision::Approved, self.because.as_deref())?;
         context.confirm(format!("approved: {} {} of {}", ask.kind.as_str(), ask.id, ask.from));
-
         begin_where_allowed(context, &mut board, &run)?;
         Ok(Exit::DONE)
     }

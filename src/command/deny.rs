@@ -1,9 +1,10 @@
 //! `crew deny`: a person's no to a gate.
 
+use board::clock;
 use board::post::Decision;
-use board::run::{AskKind, Run};
+use board::run::{Ask, AskKind, Reason, Run, RunState};
 
-use super::send::begin_where_allowed;
+use super::send::{begin_where_allowed, check};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
@@ -32,16 +33,51 @@ impl Deny {
         context.only_for_a_person(&board, "deny")?;
         let run = Run::of(board.place())?;
         let ask = answering::meant(&run, self.number, &[AskKind::Gate, AskKind::Proposal], "deny")?;
-        // One that is just ending would take the decision for a reason to go on; one that works on is asked to end.
-        if self.stay && starting::goes_on(&run)? {
+        match self.stay {
+            true => run.check()?,
+            false => check(&mut board, &run)?,
+        }
+        // One that is just ending would take the decision for a reason to go on; one that works on is asked to end. What
+        // is decided already is refused, and asks nothing of the run.
+        let goes_on = self.stay && ask.answer.is_none() && starting::goes_on(&run)?;
+        if goes_on {
             requests::ask(run.dir(), Request::Pause)?;
         }
         answering::decide(&mut board, &run, &ask, Decision::Denied, self.because.as_deref())?;
         context.confirm(format!("denied: {} {} of {}", ask.kind.as_str(), ask.id, ask.from));
         if self.stay {
+            if !goes_on {
+                say_why_it_stays(&run, &ask)?;
+            }
             return Ok(Exit::DONE);
         }
         begin_where_allowed(context, &mut board, &run)?;
         Ok(Exit::DONE)
     }
+}
+
+/// The run had ended for this gate, and its state said that it waits for an answer: now it waits for a person to let it go
+/// on, or for the next answer.
+fn say_why_it_stays(run: &Run, denied: &Ask) -> Result<(), Failure> {
+    let is_decision = |ask: &Ask| ask.task.is_none() && matches!(ask.kind, AskKind::Gate | AskKind::Proposal);
+    if !is_decision(denied) {
+        return Ok(());
+    }
+    let next = run.asks.open()?.into_iter().find(is_decision);
+    let (code, text) = match next {
+        Some(next) => {
+            (next.kind.as_str(), format!("the {} of {} waits for an answer; `crew needs` shows it, and how to answer", next.kind.as_str(), next.from))
+        }
+        None => (
+            "denied",
+            format!("the {} {} of {} was denied, and the run stays where it is; `crew start` goes on", denied.kind.as_str(), denied.id, denied.from),
+        ),
+    };
+    let reason = Reason { code: code.into(), who: None, text, at: clock::now() };
+    run.state.update(|state| {
+        if matches!(state.state, RunState::Gated | RunState::Proposed) {
+            state.reason = Some(reason);
+        }
+    })?;
+    Ok(())
 }

@@ -77,7 +77,7 @@ impl Logs {
         match (log.is_file(), spoken.is_file()) {
             (true, _) => Ok((log, Writer::Teammate(name))),
             (false, true) => Ok((spoken, Writer::Speaker(name.to_string()))),
-            (false, false) => Err(none(format!("there is neither a task, nor a log of a teammate or a turn called {name}"))),
+            (false, false) => Err(none(format!("there is neither a task nor a log of a teammate or a turn called {name}"))),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! `crew post`: a teammate's move.
 
-use std::io::Read as _;
-
 use board::post::{Kind, USER};
 use board::run::{Move, Run};
 use board::task_id::TaskId;
@@ -50,14 +48,7 @@ pub(crate) struct Post {
 
 impl Post {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let text = match self.text.as_str() {
-            "-" => {
-                let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text).map_err(|e| Failure::Usage(format!("the text cannot be read: {e}")))?;
-                text
-            }
-            text => text.to_owned(),
-        };
+        let text = context.words(&self.text)?;
         self.check(&text)?;
         let mut board = context.board()?;
         let run = Run::of(board.place())?;

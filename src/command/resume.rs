@@ -15,6 +15,7 @@ pub(crate) struct Resume {}
 impl Resume {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let run = Run::of(context.board()?.place())?;
+        run.check()?;
         requests::withdraw(run.dir())?;
         if at_work::is_at_work(&run)? {
             context.say("the run goes on");

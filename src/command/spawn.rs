@@ -123,7 +123,7 @@ impl Spawn {
         let mut arguments: Vec<OsString> =
             vec!["-C".into(), place.project().into(), "spawn".into(), name.as_str().into(), "--foreground".into(), "--yes".into()];
         // What was allowed is what is read: the file of the first holds for all of --count.
-        let file = self.from.clone().or_else(|| Some(place.profile(&self.name)).filter(|file| file.is_file()));
+        let file = self.from.clone().or_else(|| Some(place.profile(&self.name)).filter(|file| file.exists()));
         if let Some(file) = file {
             arguments.extend(["--from".into(), std::path::absolute(&file).unwrap_or(file).into()]);
         }

@@ -1,5 +1,6 @@
 //! `crew start`: begins the run.
 
+use board::checkpoints::{Checkpoints, Restored};
 use board::run::Run;
 
 use crate::arming;
@@ -45,6 +46,9 @@ impl Start {
         let mut board = context.board()?;
         Settings::read(&mut board)?;
         arming::arm_to_run(&mut board, self.yes, "crew start")?;
+        if let Some(Restored { before, .. }) = Checkpoints::of(board.place()).finish_restore()? {
+            context.say(format!("a restore that was cut short is completed; what was there before is checkpoint {before}"));
+        }
         let run = Run::of(board.place())?;
         let (word, state) = match starting::begin(&board, &run, Why::Person)? {
             Started::Now(state) => ("started", state),

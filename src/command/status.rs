@@ -1,5 +1,6 @@
 //! `crew status`: how everything stands, on one screen.
 
+use board::checkpoints::Checkpoints;
 use board::run::Run;
 use board::{Board, clock};
 use serde_json::json;
@@ -53,6 +54,9 @@ pub(super) fn print(context: &Context, board: &Board) -> Result<(), Failure> {
         return context.print(escape::json(document.to_string()));
     }
     let mut parts = vec![view::run::state(&state, turn.as_ref(), next.flatten().as_deref(), now), counts.text()];
+    if Checkpoints::of(board.place()).is_cut_short()? {
+        parts.insert(0, "a restore was cut short, so the working tree is in between; `crew start` completes it".into());
+    }
     if !members.is_empty() {
         parts.push(view::team::table(&members, now, terminal::width(), terminal::colours()).join("\n"));
     }

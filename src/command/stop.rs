@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use board::alive::{Liveness, Process};
 use board::run::{Reason, Run, RunState};
 use board::{Board, clock};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
-use crate::run::{at_work, requests, stopping};
+use crate::run::at_work::{self, Part};
+use crate::run::{requests, stopping};
 
 /// Stop the run: the turn under way ends, and everything is kept
 ///
@@ -74,13 +76,42 @@ pub(super) fn wait_until_ended(run: &Run, patience: Duration) -> Result<bool, Fa
     Ok(true)
 }
 
-/// What keeps a run from ending.
+/// What keeps a run from ending: what of it lives.
 pub(super) fn still_running(board: &Board, run: &Run) -> Result<String, Failure> {
-    let daemon = run.state.read()?.daemon.map(|daemon| format!("the daemon ({daemon})"));
-    let turn = run.open_turn()?.map(|turn| match &turn.begun {
-        Some(begun) => format!("the turn of {} ({}), log {}", turn.of, begun.process, board.place().turn_log(&turn.turn).display()),
-        None => format!("the turn of {}, which nobody has taken up", turn.of),
-    });
-    let running: Vec<String> = daemon.into_iter().chain(turn).collect();
-    Ok(format!("still there: {}", running.join("; ")))
+    let mut running = Vec::new();
+    if Part::Supervisor.lives(run)? {
+        running.push(named("the supervisor", at_work::supervisor(run).as_ref()));
+    }
+    if Part::Daemon.lives(run)? {
+        running.push(named("the daemon", run.state.read()?.daemon.as_ref()));
+    }
+    if let Some(turn) = run.open_turn()? {
+        match &turn.begun {
+            Some(begun) if is_alive(&begun.process) => {
+                let what = named(&format!("the turn of {}", turn.of), Some(&begun.process));
+                running.push(format!("{what}, log {}", board.place().turn_log(&turn.turn).display()));
+            }
+            Some(_) => {}
+            None => running.push(format!("the turn of {}, which nobody has taken up", turn.of)),
+        }
+    }
+    Ok(match running.is_empty() {
+        true => "it has ended meanwhile; do it again".into(),
+        false => format!("still there: {}", running.join("; ")),
+    })
+}
+
+fn is_alive(process: &Process) -> bool {
+    process.liveness() != Liveness::Dead
+}
+
+/// What lives, with its process where that is known; what is stopped does nothing that it is told.
+fn named(what: &str, process: Option<&Process>) -> String {
+    match process.filter(|process| is_alive(process)) {
+        Some(process) if process.is_stopped() => {
+            format!("{what} ({process}), which is suspended (`kill -CONT {0}` lets it go on, `kill -KILL {0}` ends it)", process.pid)
+        }
+        Some(process) => format!("{what} ({process})"),
+        None => what.to_owned(),
+    }
 }

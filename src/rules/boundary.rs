@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use board::post::Decision;
-use board::post::{Kind, Post};
+use board::post::{Decision, Kind, Post};
 use board::run::{OnlyWork, RunState, State};
 use jiff::Timestamp;
 use teammates::waits::Waits;

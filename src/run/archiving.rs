@@ -28,7 +28,7 @@ pub(crate) fn archive(board: &Board) -> Result<Archived, Failure> {
     let _at_rest = at_rest::hold(board)?;
     run.check_formats()?;
     let runs = Dir::make(&run.dir().join("runs"), 0o700)?;
-    let has_posts = run.thread.last(1)?.pop().is_some();
+    let has_posts = !run.thread.is_empty()?;
     let number = number(&runs, has_posts)?;
     let to = Dir::make(&runs.join(&number.to_string()), 0o700)?;
     let memory = Memory::of(board.place());

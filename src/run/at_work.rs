@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use board::alive::Process;
 use board::lock::{Held, LockFile, Mode};
 use board::run::Run;
 
@@ -46,4 +47,17 @@ impl Part {
 /// Whether a supervisor or a daemon of this project lives.
 pub(crate) fn is_at_work(run: &Run) -> board::Result<bool> {
     Ok(Part::Supervisor.lives(run)? || Part::Daemon.lives(run)?)
+}
+
+/// Which process the supervisor is, for whoever waits for its end. It may have died since.
+const SUPERVISOR: &str = "supervisor.process";
+
+/// Says that this process is the supervisor, whose place it has taken.
+pub(crate) fn sign_supervisor(run: &Run) -> board::Result<()> {
+    run.dir().replace(SUPERVISOR, serde_json::json!(Process::current()).to_string().as_bytes(), 0o600, false)
+}
+
+/// The last one that has said so; `None`: that is not known.
+pub(crate) fn supervisor(run: &Run) -> Option<Process> {
+    serde_json::from_slice(&run.dir().read(SUPERVISOR).ok()??).ok()
 }

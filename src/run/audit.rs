@@ -10,7 +10,7 @@ use board::disk::Dir;
 use board::post::{AUDIT, Decision};
 use board::run::{Audit, Run};
 use board::thread::Draft;
-use board::{Board, Result, turn};
+use board::{Board, Result};
 use teammates::{detach, trial};
 
 use crate::exit::{Failure, start};
@@ -32,9 +32,8 @@ pub(super) struct Auditing {
 
 impl Auditing {
     /// Begins one.
-    pub(super) fn begin(board: &Board, done: u64) -> Result<Auditing, Failure> {
+    pub(super) fn begin(board: &Board, done: u64, id: String) -> Result<Auditing, Failure> {
         let dir = Arc::new(Dir::make(&board.place().state().join("logs/audits"), 0o700)?);
-        let id = turn::fresh();
         let log = dir.open_append(&format!("{id}.log"), 0o600)?;
         let arguments = ["-C".into(), board.place().project().into(), "start".into(), "--audit".into(), id.as_str().into()];
         let process = teammates::detach::start(&machine::program().map_err(start)?, &arguments, &log).map_err(start)?;
@@ -63,8 +62,8 @@ impl Auditing {
     }
 
     /// What is kept of it, so that it can be ended by whoever comes after.
-    pub(super) fn record(&self) -> Option<Audit> {
-        Some(Audit { id: self.id.clone(), process: Process::of(self.process.id())? })
+    pub(super) fn record(&self) -> Audit {
+        Audit { id: self.id.clone(), process: Process::of(self.process.id()) }
     }
 
     /// Ends it without a verdict.
@@ -79,7 +78,7 @@ impl Auditing {
 /// Ends an audit that an earlier process has begun, and all that it runs.
 pub(crate) fn end_left(audit: Option<&Audit>) {
     let Some(audit) = audit else { return };
-    if let Err(e) = detach::end(&audit.process, detach::Force::Kill) {
+    if let Some(Err(e)) = audit.process.as_ref().map(|process| detach::end(process, detach::Force::Kill)) {
         tracing::warn!("the audit: {e}");
     }
     trial::end_left(&audit.id);

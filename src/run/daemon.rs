@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use board::alive::Process;
 use board::events::Events;
-use board::run::{Reason, Run, RunState, State};
+use board::run::{Audit, Reason, Run, RunState, State};
 use board::watch::Watch;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
@@ -155,9 +155,10 @@ impl Daemon {
     async fn work(mut self) -> Result<Exit, Failure> {
         self.tell("daemon.started", serde_json::json!({ "pid": std::process::id() }));
         // One that the last daemon has left is begun again, once.
-        if let Some(left) = self.state.audit.take() {
-            audit::end_left(Some(&left));
+        if let Some(left) = self.state.audit.clone() {
+            // First: an audit that is not on record any more ends by itself.
             self.change_state(|state| state.audit = None)?;
+            audit::end_left(Some(&left));
         }
         self.baseline()?;
         loop {
@@ -192,8 +193,7 @@ impl Daemon {
                 if !self.crew_up()? {
                     return Ok(After::End);
                 }
-                let soon = stop || self.watch.is_none();
-                return Ok(After::Sleep(if soon { SOON } else { POLL }));
+                return Ok(After::Sleep(if stop { SOON } else { self.poll() }));
             }
             Turn::None => {}
         }
@@ -267,15 +267,18 @@ impl Daemon {
                 self.enter_state(RunState::Running, None)?;
                 self.open_turn(&who, only_work)?;
                 tracing::info!("{who}: {why}");
-                Ok(After::Sleep(if self.watch.is_none() { SOON } else { POLL }))
+                Ok(After::Sleep(self.poll()))
             }
             Step::Audit(done) => {
                 if let Some(ended) = self.end_unless_armed()? {
                     return Ok(ended);
                 }
                 self.tell("audit.started", serde_json::json!({ "done": done }));
-                let auditing = Auditing::begin(&self.board, done)?;
-                self.change_state(|state| state.audit = auditing.record())?;
+                // On record before it is begun: whoever ends it finds it by that, should this process die in between.
+                let id = board::turn::fresh();
+                self.change_state(|state| state.audit = Some(Audit { id: id.clone(), process: None }))?;
+                let auditing = Auditing::begin(&self.board, done, id)?;
+                self.change_state(|state| state.audit = Some(auditing.record()))?;
                 self.auditing = Some(auditing);
                 Ok(After::Sleep(POLL))
             }
@@ -289,8 +292,12 @@ impl Daemon {
     /// Until a moment, or the next look if that comes first.
     fn pause(&self, until: Option<Timestamp>) -> Duration {
         let left = until.map(|until| Duration::try_from(until.duration_since(clock::now())).unwrap_or_default());
-        let poll = if self.watch.is_none() { SOON } else { POLL };
-        left.map_or(poll, |left| left.min(poll))
+        left.map_or(self.poll(), |left| left.min(self.poll()))
+    }
+
+    /// Until the next look, where nothing tells of something sooner.
+    fn poll(&self) -> Duration {
+        if self.watch.is_none() { SOON } else { POLL }
     }
 
     /// `None`: no audit is under way.

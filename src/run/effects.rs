@@ -1,8 +1,7 @@
 //! What a post brings about. A post is appended first and its effect comes after, so every effect is made to bear
 //! being applied again: whoever goes on after a crash begins with the last post of which all is known to be done.
 
-use board::post::Decision;
-use board::post::{Post, SYSTEM};
+use board::post::{Decision, Post, SYSTEM};
 use board::run::{Answer, Ask, AskKind, Run};
 use board::{Result, clock};
 use teammates::config::GateMode;

@@ -9,11 +9,15 @@ use board::task::Task;
 use board::task_id::TaskId;
 use board::thread::{Appended, Draft};
 use board::transition::By;
-use board::{Error, Refusal, Rule};
+use board::{Error, Refusal, Rule, tree};
 use teammates::lane_move;
+use teammates::profile::Origin;
+
+use crate::claimants;
 
 use crate::config;
 use crate::exit::Failure;
+use crate::rules::credit::{self, Credit};
 use crate::run::PATIENCE;
 use crate::run::effects::Effects;
 use crate::run::settings::Settings;
@@ -21,7 +25,12 @@ use crate::run::settings::Settings;
 /// Posts. What it brings about comes when the command of the attempt has ended; for a claim from a shell, at once.
 pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn: Option<&str>, said: Move) -> Result<Appended, Failure> {
     let settings = Settings::read(board)?;
-    let appended = append(board, run, who, task, turn, &said)?;
+    run.check()?;
+    let credited = credit(board, who, task, &said)?;
+    let appended = append(board, run, who, task, turn, &said, credited)?;
+    if credited == Some(false) {
+        run.note(appended.post.seq, format!("the work_done of {who} is not credited: the tree shows no work of this turn"))?;
+    }
     let effects = Effects { run, patterns: &settings.patterns, gate_mode: settings.gate_mode };
     effects.on_asks(&appended.post)?;
     if is_from_a_shell(board, task)? {
@@ -30,7 +39,18 @@ pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn
     Ok(appended)
 }
 
-fn append(board: &mut Board, run: &Run, who: &Name, id: &TaskId, turn: Option<&str>, said: &Move) -> Result<Appended, Failure> {
+/// What the tree says of work on a task without a command, where it was put down how it stood. `None`: the exit code and
+/// the check say it. Judged before anything is locked: that may take its time.
+fn credit(board: &Board, who: &Name, id: &TaskId, said: &Move) -> Result<Option<bool>, Failure> {
+    let place = board.place();
+    let writes = claimants::read_profile(&place.profile(who), Origin::Crew)?.is_none_or(|profile| profile.writes);
+    let claim = board.read_task(id).ok().and_then(|(_, task)| task.claim);
+    let (Kind::WorkDone, true, Some(claim)) = (said.kind, writes, claim) else { return Ok(None) };
+    let Some(base) = lane_move::base(place, id, &claim.turn)? else { return Ok(None) };
+    Ok(Some(credit::of_turn(Some(&base), tree::state(place)?.as_ref(), false) == Credit::Given))
+}
+
+fn append(board: &mut Board, run: &Run, who: &Name, id: &TaskId, turn: Option<&str>, said: &Move, credited: Option<bool>) -> Result<Appended, Failure> {
     let mut locked = board.lock(PATIENCE)?;
     locked.see()?;
     let task = held(&locked, who, id, turn)?;
@@ -42,8 +62,8 @@ fn append(board: &mut Board, run: &Run, who: &Name, id: &TaskId, turn: Option<&s
         return Err(Error::Refused(Refusal { rule: Rule::SecondPost, task: Some(id.clone()), message }).into());
     }
     let Move { kind, text, handoff, .. } = said.clone();
-    let draft = Draft { from: who.to_string(), kind: Some(kind), text, handoff, turn: Some(turn), task: Some(id.to_string()), ..Draft::default() };
-    let appended = thread.append(draft)?;
+    let (from, task) = (who.to_string(), Some(id.to_string()));
+    let appended = thread.append(Draft { from, kind: Some(kind), text, handoff, turn: Some(turn), task, credited, ..Draft::default() })?;
     drop(thread);
     locked.unlock()?.settle()?;
     Ok(appended)

@@ -23,6 +23,7 @@ pub(crate) fn raise(run: &Run, who: &Name, turn: Option<&str>, text: &str, holds
     if let Some(other) = holds.as_deref().filter(|capability| !HOLDABLE.contains(capability)) {
         return refused(format!("{other:?} cannot be held; what can: {}", HOLDABLE.join(", ")));
     }
+    run.check_formats()?;
     let mut thread = run.thread.lock(PATIENCE)?;
     let open = thread.open_turn_of(who.as_str(), turn)?;
     if let Some(post) = thread.post_of(&open)? {

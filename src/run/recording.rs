@@ -3,6 +3,7 @@
 
 use board::checkpoints::{Checkpoints, Kind, Snapshot};
 use board::place::Place;
+use board::post::Post;
 use board::{Result, tree};
 use teammates::config;
 
@@ -13,6 +14,14 @@ pub(super) struct Wanted {
     pub(super) why: String,
     /// The post that it follows.
     pub(super) seq: Option<u64>,
+}
+
+impl Wanted {
+    /// That of credited work.
+    pub(super) fn of(post: &Post) -> Wanted {
+        let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
+        Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) }
+    }
 }
 
 /// What was taken of the working tree: to judge the next turn by, and to make a checkpoint of.

@@ -8,6 +8,7 @@ use board::Board;
 use board::name::Name;
 use board::place::Place;
 use teammates::profile::{Origin, Profile};
+use teammates::profiles;
 
 use crate::claimants;
 use crate::exit::Failure;
@@ -24,11 +25,8 @@ impl Profiles {
     /// All of them, by name. An error names the file that cannot be used, and where.
     pub(crate) fn read(&mut self, place: &Place) -> Result<Vec<&Profile>, Failure> {
         let mut files = BTreeMap::new();
-        for entry in std::fs::read_dir(place.profiles()).into_iter().flatten().flatten() {
-            let file = entry.path();
-            let is_profile = file.extension().is_some_and(|extension| extension == "md");
-            let is_name = file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| Name::new(stem).is_ok());
-            if let (true, Ok(metadata)) = (is_profile && is_name, std::fs::metadata(&file)) {
+        for file in profiles::files(place)? {
+            if let Ok(metadata) = std::fs::metadata(&file) {
                 files.insert(file, (metadata.modified().ok(), metadata.len()));
             }
         }

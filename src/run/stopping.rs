@@ -22,6 +22,10 @@ pub(crate) fn end_what_is_left(board: &mut Board, run: &Run, deadline: Instant) 
     let turn = tell_turn_to_end(run)?;
     let state = run.state.read()?;
     let hired = crewing::of_run(board, &state.hired);
+    if state.audit.is_some() {
+        // First: an audit that is not on record any more ends by itself.
+        run.state.update(|state| state.audit = None)?;
+    }
     audit::end_left(state.audit.as_ref());
     crewing::dismiss(board, &hired, true);
     let kill_at = Instant::now() + GRACE;

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
-use crate::run::at_work::Part;
+use crate::run::at_work::{self, Part};
 use crate::run::awake::Awake;
 use crate::run::suspending;
 
@@ -35,6 +35,7 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
     let Some(_held) = Part::Supervisor.hold(&run)? else {
         return Err(Failure::Refused { rule: "one-supervisor", message: "another supervisor of this project is at work".into() });
     };
+    at_work::sign_supervisor(&run)?;
     let events = Events::of_run(Arc::clone(run.dir()));
     let mut restarts = VecDeque::new();
     if wait_for_the_last(&run)? && !run.state.read()?.state.is_active() {

@@ -1,34 +1,26 @@
-//! Text of others, made harmless for a terminal: what moves the cursor, changes colours or turns the direction of
-//! writing is shown as its code.
+//! Text of others, made harmless for a terminal.
 
 use std::borrow::Cow;
 
-/// Text that must stay on one line.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    escape(text, is_harmful)
-}
+use board::visible;
+pub(crate) use board::visible::{block, line};
 
-/// Text whose line breaks and tabs are its author's layout.
-pub(crate) fn block(text: &str) -> Cow<'_, str> {
-    escape(text, |c| is_harmful(c) && c != '\n' && c != '\t')
-}
-
-/// JSON text: what JSON allows raw in a string and a terminal obeys all the same, as `\u` escapes.
+/// JSON text: what JSON allows raw in a string and a terminal obeys all the same, and what nobody would see, as `\u`
+/// escapes.
 pub(crate) fn json(text: String) -> String {
-    // DEL, and the C1 controls, which begin with this byte in UTF-8.
+    // DEL, and the bytes with which all the others begin in UTF-8.
     // Piece by piece without a way out in between, which the compiler makes into a few wide comparisons.
-    let suspicious = |piece: &[u8]| piece.iter().fold(0, |found, &byte| found | u8::from(byte == 0x7f) | u8::from(byte == 0xc2)) != 0;
+    let begins = |byte: u8| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf0 | 0xf3);
+    let suspicious = |piece: &[u8]| piece.iter().fold(0, |found, &byte| found | u8::from(begins(byte))) != 0;
     if !text.as_bytes().chunks(256).any(suspicious) {
         return text;
     }
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\u{7f}'..='\u{9f}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => safe.push(c),
-        }
+    let code = |c: char, into: &mut String| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| into.push_str(&format!("\\u{unit:04x}")));
+    // Within its strings JSON has no control characters raw, between them they are its layout.
+    match visible::with_codes(&text, |c| c < ' ', code) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => safe,
     }
-    safe
 }
 
 /// At most so many characters of a text, with `…` for the rest.
@@ -39,35 +31,19 @@ pub(crate) fn cut(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-fn escape(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&harmful) {
-        return text.into();
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match harmful(c) {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
-    }
-    safe.into()
-}
-
-/// Control characters, line and paragraph separators, and those that reorder text.
-fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nothing_that_a_terminal_obeys_passes() {
-        assert_eq!(line("plain é 🐢"), "plain é 🐢");
-        assert_eq!(line("a\u{1b}[31mb\nc\u{9b}d\u{202e}e"), "a\\u{1b}[31mb\\nc\\u{9b}d\\u{202e}e");
-        assert_eq!(block("a\n\tb\r\u{7}"), "a\n\tb\\r\\u{7}");
         assert_eq!(json("\"a\u{7f}b\u{9b}cé\u{a0}\"".into()), "\"a\\u007fb\\u009bcé\u{a0}\"");
+        for hidden in ["\u{ad}", "\u{61c}", "\u{180e}", "\u{200b}", "\u{202e}", "\u{feff}", "\u{1bca0}", "\u{1d173}", "\u{e0041}"] {
+            let safe = json(serde_json::json!([hidden]).to_string());
+            assert!(safe.is_ascii(), "{safe}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), [hidden]);
+        }
+        assert_eq!(json("{\n  \"a\": \"👨\u{200d}👩…\"\n}".into()), "{\n  \"a\": \"👨\u{200d}👩…\"\n}");
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub(crate) fn state(state: &State, turn: Option<&OpenTurn>, next: Option<&str>, 
     };
     let mut lines = vec![format!("run: {word}")];
     if let Some(reason) = &state.reason {
-        let who = reason.who.as_deref().map(|who| format!("{}: ", escape::line(who))).unwrap_or_default();
+        let is_named = |who: &&str| !reason.text.starts_with(who);
+        let who = reason.who.as_deref().filter(is_named).map(|who| format!("{}: ", escape::line(who))).unwrap_or_default();
         lines.push(format!("  {who}{}", escape::block(&reason.text).replace('\n', "\n  ")));
     } else if !state.state.is_active() && state.state == RunState::Idle {
         lines.push("  `crew start` begins it".into());
@@ -41,6 +42,7 @@ pub(crate) fn state(state: &State, turn: Option<&OpenTurn>, next: Option<&str>, 
         let since = Timestamp::duration_since(now, turn.opened);
         let since = board::duration::print(std::time::Duration::from_secs(u64::try_from(since.as_secs()).unwrap_or(0)));
         let how = match (&turn.begun, &turn.stop) {
+            _ if !alive => "open, and nobody looks after it,",
             (_, Some(_)) => "ending",
             (Some(_), None) => "at work",
             (None, None) => "not taken up yet",

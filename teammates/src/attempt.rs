@@ -93,6 +93,9 @@ impl<'a> Attempt<'a> {
             logs.replace(&name, &text, 0o600, false)?;
             env.push(("CREW_RESULTS".into(), logs.join(&name).into()));
         }
+        if task.run.is_none() && cwd == workplace.place().project() {
+            lane_move::keep_base(workplace.place(), turn, &logs)?;
+        }
         env.extend(lane_move::answers(workplace.place(), claimed, &logs)?);
         Ok(Attempt { workplace, seat, claimed, plan, cwd, log, log_path: logs.join(&name), env })
     }

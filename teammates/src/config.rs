@@ -9,11 +9,11 @@
 //! Parsing is pure: the text and the name of the file come in, nothing is read.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use board::disk::written;
 use board::place::Place;
 use serde::Deserialize;
 use toml::de::DeTable;
@@ -121,14 +121,9 @@ pub struct Usd(f64);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The system would not give it.
-    #[error("cannot read {}: {source}", file.display())]
-    Unreadable {
-        /// The configuration file.
-        file: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// It cannot be read: the system would not give it, or it is no text that could be a configuration.
+    #[error(transparent)]
+    Unreadable(#[from] board::Error),
     /// It is no TOML, or a value is not what its key allows.
     #[error("{}:{line}: {}{message}", file.display(), key_prefix(key.as_deref()))]
     Toml {
@@ -190,11 +185,7 @@ pub fn path(place: &Place) -> PathBuf {
 /// Reads a project's configuration. Without a file it is the default.
 pub fn read(place: &Place) -> Result<Config, ConfigError> {
     let file = path(place);
-    match std::fs::read_to_string(&file) {
-        Ok(text) => parse(&text, &file),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::default()),
-        Err(source) => Err(ConfigError::Unreadable { file, source }),
-    }
+    written::read_text(&file)?.map_or_else(|| Ok(Config::default()), |text| parse(&text, &file))
 }
 
 /// Reads `text`, the content of `file`.

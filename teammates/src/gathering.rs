@@ -1,8 +1,6 @@
 //! What a turn of the thread shows its teammate, gathered from the records of the run. What it costs does not grow with
 //! the thread.
 
-use std::path::PathBuf;
-
 use board::Result;
 use board::place::Place;
 use board::post::{Kind, Post};
@@ -11,6 +9,7 @@ use board::run::{AskKind, Cursor, OpenTurn, Run};
 use crate::goal::Goal;
 use crate::opening::{self, News, Opening, Restricted};
 use crate::profile::Profile;
+use crate::profiles;
 
 /// So many posts are looked through for what is shown: those of others and those of the user.
 const ENOUGH: usize = 200;
@@ -80,10 +79,8 @@ fn team(place: &Place) -> String {
 
 /// Who else has a file.
 fn others(place: &Place, name: &str) -> Vec<String> {
-    let files = std::fs::read_dir(place.profiles()).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name()));
-    let names =
-        files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()));
-    let mut others: Vec<String> = names.filter(|other| other != name && board::name::Name::new(other).is_ok()).collect();
-    others.sort();
-    others
+    // A directory that cannot be read names nobody; the run's state says why.
+    let files = profiles::files(place).unwrap_or_default();
+    let names = files.iter().filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()));
+    names.filter(|other| other != name).collect()
 }

@@ -11,7 +11,7 @@ use board::run::{Ask, AskKind, Run};
 use board::task::{Attempt, Outcome, Parked, Task};
 use board::task_id::TaskId;
 use board::transition::Ending;
-use board::{Board, Result, clock};
+use board::{Board, Result, clock, tree};
 use jiff::Timestamp;
 
 use crate::config;
@@ -31,6 +31,9 @@ pub fn ending(post: &Post, task: &Task, waits: Waits, max_talk_turns: u32, answe
         false => Ending { parked: Some(Parked::Ask { ask: Some(post.seq) }), ..Ending::because(Outcome::Parked, reason()) },
     };
     match post.kind {
+        Kind::WorkDone if post.credited == Some(false) => {
+            Some(Ending::because(Outcome::Failed, "its work_done is not credited: the tree is as it was when the turn began"))
+        }
         Kind::WorkDone | Kind::Done => None,
         Kind::Say if post.handoff.as_deref() == Some(USER) => Some(asks()),
         Kind::Gate => Some(asks()),
@@ -69,6 +72,25 @@ pub(crate) fn of(place: &Place, task: &Task, turn: &str, since: Timestamp, waits
     // A configuration that cannot be read now was read when the work began.
     let most = config::read(place).unwrap_or_default().max_talk_turns.get();
     Ok(ending(&post, task, waits, most, answered))
+}
+
+/// Puts down how the tree stands when a turn on a task without a command begins: its `work_done` is judged by that.
+pub(crate) fn keep_base(place: &Place, turn: &str, logs: &Dir) -> Result<()> {
+    // What git cannot say now credits nothing and refuses nothing.
+    match tree::state(place) {
+        Ok(Some(state)) => logs.replace(&base_file(turn), serde_json::json!(state).to_string().as_bytes(), 0o600, false),
+        _ => Ok(()),
+    }
+}
+
+/// How the tree stood when a turn on a task began; `None`: that was not put down, and its exit code and check judge.
+pub fn base(place: &Place, task: &TaskId, turn: &str) -> Result<Option<tree::State>> {
+    let bytes = place.attempt_logs(task)?.read(&base_file(turn))?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+fn base_file(turn: &str) -> String {
+    format!("{turn}.base.json")
 }
 
 /// The answers to what earlier turns on a task have asked, as a file for its next turn: `$CREW_OPENING`.

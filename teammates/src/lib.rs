@@ -9,6 +9,8 @@
 //!   says what holds for the whole team.
 //! - **What it does next**: [`lifecycle`], a pure step function. It is told what was seen and what
 //!   time it is, and says what to do; the process around it looks and acts.
+//! - **How it speaks**: a turn of the thread is shown what is new ([`opening`], pure) and moves with
+//!   its first post; a turn on a task can move it the same way ([`lane_move`]).
 //! - **What it starts**: [`process`] runs one command as a process group; [`children`] keeps track of
 //!   what was started and of the orphans that come back; [`group_record`] writes down, before any
 //!   program runs, which groups are ours; [`leftovers`] ends what a turn left behind, provably and
@@ -61,6 +63,7 @@ pub mod opening;
 mod proc_fs;
 pub mod process;
 pub mod profile;
+pub mod profiles;
 pub mod provider;
 mod reading;
 mod speaking;

@@ -5,6 +5,7 @@ mod example;
 mod gates;
 mod hostile;
 mod killed;
+mod odd;
 mod posts;
 mod requests;
 mod stage;

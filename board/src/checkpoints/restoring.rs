@@ -67,14 +67,20 @@ impl Checkpoints {
         self.go_back(&tree, &state, Intent { format: FORMAT, to: number, before: before.number }, &before, true)
     }
 
+    /// Whether a restore was cut short: then the tree is in between, until it is completed.
+    pub fn is_cut_short(&self) -> Result<bool> {
+        match Dir::open(self.place().state()) {
+            Ok(state) => Ok(state.stat(INTENT)?.is_some()),
+            Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
     /// Completes a restore that was cut short; `None`: there is none. Errors as those of [`Checkpoints::restore`].
     pub fn finish_restore(&self) -> Result<Option<Restored>> {
         // Looked for without the lock: nearly always there is none.
-        match Dir::open(self.place().state()) {
-            Ok(state) if state.stat(INTENT)?.is_some() => {}
-            Ok(_) => return Ok(None),
-            Err(e) if e.io_kind() == Some(std::io::ErrorKind::NotFound) => return Ok(None),
-            Err(e) => return Err(e),
+        if !self.is_cut_short()? {
+            return Ok(None);
         }
         let tree = WorkTree::needed(self.place())?;
         let (state, _held) = self.locked()?;

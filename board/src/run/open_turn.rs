@@ -49,6 +49,9 @@ pub struct OpenTurn {
     /// What it told the user, as the number of that notice: one a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<u64>,
+    /// Whether something was posted that it does not accept: then its exit code alone shows no work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// Why it is to end now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
@@ -161,6 +164,7 @@ impl LockedThread<'_> {
             return Err(Refusal::board(Rule::SecondPost, message));
         }
         if let Some(only) = open.only_work.as_ref().filter(|only| !only.accepts(said.kind, said.handoff.as_deref())) {
+            self.set_open_turn(Some(&OpenTurn { refused: true, ..open.clone() }))?;
             let message =
                 format!("{} turns in a row brought no verified work, so `{}` is not accepted now; what is: {}", only.turns, said.kind, only.accepted());
             return Err(Refusal::board(Rule::NotAccepted, message));

@@ -118,8 +118,9 @@ pub struct Silent {
 pub struct Audit {
     /// Its id: what it runs bears it as its turn.
     pub id: String,
-    /// Its process.
-    pub process: Process,
+    /// Its process; `None` while it is being begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
 }
 
 /// `state.json`.

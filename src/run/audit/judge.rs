@@ -74,8 +74,10 @@ impl Auditing<'_> {
         }
         let mut checks = Vec::new();
         for command in self.checks() {
+            self.still_wanted()?;
             checks.push(self.check(command).await?);
         }
+        self.still_wanted()?;
         let project = self.workplace.place().project();
         let failed: Vec<String> = checks.iter().filter_map(|check| audit::failed(check, |word| !project.join(word).exists())).collect();
         if !failed.is_empty() {
@@ -87,6 +89,15 @@ impl Auditing<'_> {
                 Ok(gap("there is nothing to judge by: no check in .crew/goal.md or in a task, and no `auditor` in .crew/config.toml".into()))
             }
             None => Ok(Verdict { accept: true, gap: String::new() }),
+        }
+    }
+
+    /// An audit that is not on record any more was ended, or another has begun.
+    fn still_wanted(&self) -> Result<(), Failure> {
+        let state = Run::of(self.workplace.place())?.state.read()?;
+        match state.audit.is_some_and(|audit| audit.id == self.id) {
+            true => Ok(()),
+            false => Err(Failure::Failed(format!("the audit {} is not wanted any more", self.id))),
         }
     }
 

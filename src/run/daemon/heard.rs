@@ -37,8 +37,7 @@ impl Daemon {
     /// Work is credited, and put on record; what is not credited is said.
     fn on_work(&mut self, post: &Post) -> Result<()> {
         if post.is_work() {
-            let line: String = post.text.lines().next().unwrap_or_default().chars().take(60).collect();
-            self.wanted = Some(Wanted { why: format!("{}: {line}", post.from), seq: Some(post.seq) });
+            self.wanted = Some(Wanted::of(post));
         } else if post.credited == Some(false) {
             let turn = self.run.open_turn()?.filter(|open| post.turn.as_ref() == Some(&open.turn));
             let why = match turn {

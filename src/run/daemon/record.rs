@@ -8,7 +8,9 @@ use crate::run::recording::{self, Taken, Wanted};
 impl Daemon {
     /// What was there before the run is on record, also what a turn had written that died with the last daemon.
     pub(super) fn baseline(&mut self) -> Result<()> {
-        self.wanted = Some(Wanted { why: "baseline before run".into(), seq: None });
+        // The work of a turn after which the last daemon died is still to be put on record.
+        let work = self.run.thread.since(self.state.applied)?.into_iter().rfind(|post| post.task.is_none() && post.is_of_teammate() && post.is_work());
+        self.wanted = Some(work.map_or_else(|| Wanted { why: "baseline before run".into(), seq: None }, |post| Wanted::of(&post)));
         self.record_now();
         if self.state.baseline.is_none()
             && let Ok(Some(tree)) = tree::sha(self.board.place())

@@ -55,6 +55,7 @@ impl Daemon {
             begun: None,
             ended: None,
             notice: None,
+            refused: false,
             stop: None,
         };
         thread.set_open_turn(Some(&turn))?;
@@ -140,7 +141,7 @@ impl Daemon {
         };
         // What says the same as the last time has done nothing new: an exit code alone would go on for ever.
         let says_the_same = self.window.posts.iter().rfind(|post| post.from == open.of).is_some_and(|last| last.text == text);
-        let shown = if says_the_same { Shown::ByTree } else { Shown::ByExit { writes: self.writes(&open.of)? } };
+        let shown = if says_the_same || open.refused { Shown::ByTree } else { Shown::ByExit { writes: self.writes(&open.of)? } };
         let said = Move { kind: implied, text, handoff: None, credited: None };
         match posting::post(self.board.place(), &self.run, &open.of, Some(&open.turn), said, shown) {
             // It did post, just before it ended.

@@ -1,6 +1,7 @@
 //! Words of others, made short and harmless: cut between what a reader sees as letters, and with the codes of what a
 //! terminal would obey.
 
+use board::visible;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// The longest beginning of a text that has at most so many characters and splits no grapheme cluster.
@@ -24,7 +25,7 @@ pub(super) fn one_line(text: &str, longest: usize) -> String {
     for cluster in text.trim().graphemes(true) {
         let shown = match cluster {
             "\n" | "\r" | "\r\n" | "\t" => " ".to_owned(),
-            cluster => escaped(cluster, is_harmful),
+            cluster => visible::line(cluster).into_owned(),
         };
         count += shown.chars().count();
         if count > longest {
@@ -42,23 +43,7 @@ pub(super) fn one_line(text: &str, longest: usize) -> String {
 
 /// A text whose line breaks and tabs are its author's layout.
 pub(super) fn block(text: &str) -> String {
-    escaped(&text.replace("\r\n", "\n"), |c| is_harmful(c) && c != '\n' && c != '\t')
-}
-
-fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match harmful(c) {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
-    }
-    safe
-}
-
-/// Control characters, line and paragraph separators, and those that reorder text.
-fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    visible::block(&text.replace("\r\n", "\n")).into_owned()
 }
 
 #[cfg(test)]
@@ -102,6 +87,8 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_passes() {
         assert_eq!(one_line("\na\nb\r\nc\td\u{1b}[31m\u{202e}e\u{2028}f\n", 90), "a b c d\\u{1b}[31m\\u{202e}e\\u{2028}f");
+        assert_eq!(one_line("a\u{200b}b\u{e0041}c👩\u{200d}🚀", 90), "a\\u{200b}b\\u{e0041}c👩\u{200d}🚀");
+        assert_eq!(block("a\u{61c}b\u{feff}"), "a\\u{61c}b\\u{feff}");
         assert_eq!(block("a\r\nb\tc\u{7}\rd"), "a\nb\tc\\u{7}\\rd");
         // A code is shown whole or not at all.
         assert_eq!(one_line("ab\u{1b}\u{1b}", 9), "ab\\u{1b}…");

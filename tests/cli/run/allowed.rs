@@ -1,5 +1,7 @@
 //! What a run executes was allowed, each time; and what only a person may do is no teammate's.
 
+use serde_json::json;
+
 use super::stage::Stage;
 use crate::scene::until;
 
@@ -99,4 +101,32 @@ fn without_a_repository_the_exit_code_is_the_credit() {
     assert_eq!(stage.thread()[1]["credited"].as_bool(), Some(false));
     assert!(stage.thread()[2]["text"].as_str().unwrap().contains("no git repository"), "{:?}", stage.thread()[2]);
     stage.stops();
+}
+
+#[test]
+fn a_refused_post_is_no_work_by_the_exit_code() {
+    let stage = Stage::with(&["alice"], "maxTalkTurns = 1\n");
+    let profile = std::fs::read_to_string(stage.scene.project().join(".crew/teammates/alice.md")).unwrap();
+    stage.scene.put(".crew/teammates/alice.md", &profile.replacen("---\n", "---\nwrites: false\n", 1));
+    stage.start();
+    stage.says("alice", "--kind say 'one'");
+    stage.turn_of("alice").does("\"$CREW\" post --kind say two; echo posted; exit 0");
+    stage.ends_as("paused");
+    assert_eq!((stage.reason().as_str(), stage.thread()[1]["credited"].as_bool()), ("talk", Some(false)));
+    stage.stops();
+}
+
+#[test]
+fn work_on_a_task_without_a_command_is_credited_by_the_tree() {
+    let stage = Stage::new(&[]);
+    let command = "[ \"$CREW_TASK_ID\" = idle ] || echo x > made; \"$CREW\" post --kind work_done 'it is done'";
+    stage.scene.put(".crew/teammates/bob.md", &format!("---\ncommand: '{}'\nidleTimeout: 200ms\npoll: 50ms\n---\n", command.replace('\'', "''")));
+    stage.scene.task("idle", json!({}));
+    stage.scene.task("real", json!({}));
+    stage.crew(&["spawn", "bob", "--foreground", "--yes"]).succeeded();
+    assert_eq!((stage.scene.status("idle"), stage.scene.status("real")), ("failed".into(), "completed".into()));
+    assert!(stage.scene.reason("idle").contains("not credited"), "{}", stage.scene.reason("idle"));
+    let of = |task: &str| stage.thread().into_iter().find(|post| post["task"] == task).unwrap();
+    assert_eq!((of("idle")["credited"].as_bool(), of("real")["credited"].as_bool()), (Some(false), Some(true)));
+    assert!(stage.thread().iter().any(|post| post["from"] == "system" && post["re"] == of("idle")["seq"]));
 }

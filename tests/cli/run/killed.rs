@@ -50,7 +50,11 @@ fn came_to_its_end(stage: &Stage, sent: usize) {
     let decided: Vec<&Value> = thread.iter().filter(|post| post["decision"].is_string() && post["from"] == "system").collect();
     assert_eq!(decided.len(), 1, "{decided:#?}");
     for done in of_teammates.iter().filter(|post| post["kind"] == "done") {
-        assert_eq!(thread.iter().filter(|post| post["from"] == "audit" && post["re"] == done["seq"]).count(), 1, "{done}");
+        let verdicts = thread.iter().filter(|post| post["from"] == "audit" && post["re"] == done["seq"]).count();
+        // What the user said before it was audited is new scope, and then there is nothing to audit.
+        let next = thread.iter().find(|post| post["seq"].as_u64() > done["seq"].as_u64() && post["from"] != "system");
+        let spoken_over = next.is_some_and(|post| post["from"] == "user");
+        assert!(verdicts == 1 || (verdicts == 0 && spoken_over), "{done}: {verdicts}");
     }
     assert!(stage.document("asks.json")["asks"].as_array().unwrap().iter().any(|ask| ask["kind"] == "notice"));
     // A claim is one attempt: none has two ends, and a task is completed once.
