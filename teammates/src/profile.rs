@@ -73,6 +73,14 @@ pub struct Profile {
     pub base_url: Option<String>,
     /// How tools are offered to its model; its runner knows the values.
     pub tool_mode: Option<String>,
+    /// How much its model takes at once, in tokens; `None`: as much as its API's models usually do.
+    pub context: Option<u64>,
+    /// The longest answer of its model, in tokens; `None`: the default.
+    pub max_output: Option<u32>,
+    /// The most calls of its model in one turn.
+    pub max_calls: u32,
+    /// The recording that is played: a path in the project.
+    pub script: Option<PathBuf>,
     /// How much a coding CLI may do unasked; that CLI knows the values.
     pub permission_mode: Option<String>,
     /// Its standing instructions: the file after the front matter, without blank lines around.
@@ -209,7 +217,12 @@ pub enum ProfileError {
 impl Profile {
     /// Whether it can take a turn in the thread: one that only executes tasks has nothing to say.
     pub fn can_speak(&self) -> bool {
-        self.runner == Runner::Command && self.command.is_some()
+        self.thinks() || (self.runner == Runner::Command && self.command.is_some())
+    }
+
+    /// Whether a model performs its turns, called from here.
+    pub fn thinks(&self) -> bool {
+        matches!(self.runner, Runner::Anthropic | Runner::Openai | Runner::Script)
     }
 
     /// The teammate that `name` is without a file: the defaults.
@@ -237,6 +250,10 @@ impl Profile {
             may_run: false,
             base_url: None,
             tool_mode: None,
+            context: None,
+            max_output: None,
+            max_calls: 200,
+            script: None,
             permission_mode: None,
             instructions: String::new(),
             ignored: Vec::new(),
@@ -282,6 +299,10 @@ struct CrewFront {
     may_run: Option<bool>,
     base_url: Option<String>,
     tool_mode: Option<String>,
+    context: Option<Spanned<u32>>,
+    max_output: Option<Spanned<u32>>,
+    max_calls: Option<Spanned<u32>>,
+    script: Option<String>,
     permission_mode: Option<String>,
 }
 
@@ -315,6 +336,10 @@ fn from_crew(front: &str, file: &Path, stem: &str) -> Result<Profile, ProfileErr
         may_run: front.may_run.unwrap_or(defaults.may_run),
         base_url: front.base_url,
         tool_mode: front.tool_mode,
+        context: ruled(file, "context", front.context, some)?.map(u64::from),
+        max_output: ruled(file, "maxOutput", front.max_output, some)?,
+        max_calls: ruled(file, "maxCalls", front.max_calls, some)?.unwrap_or(defaults.max_calls),
+        script: front.script.map(PathBuf::from),
         permission_mode: front.permission_mode,
         name: defaults.name,
         instructions: defaults.instructions,
@@ -436,6 +461,10 @@ fn lanes(count: &u32) -> Result<u32, &'static str> {
     if *count == 0 { Err("a teammate has at least one lane") } else { Ok(*count) }
 }
 
+fn some(count: &u32) -> Result<u32, &'static str> {
+    if *count == 0 { Err("it is a whole number from 1") } else { Ok(*count) }
+}
+
 fn stdin(text: &str) -> Result<Stdin, &'static str> {
     match text {
         "none" => Ok(Stdin::None),
@@ -497,6 +526,10 @@ worktree: true
 mayRun: true
 baseUrl: http://localhost:8080/v1
 toolMode: native
+context: 32000
+maxOutput: 4000
+maxCalls: 50
+script: recordings/alice.jsonl
 permissionMode: acceptEdits
 ---
 
@@ -528,6 +561,10 @@ A line of dashes belongs to the text.
             may_run: true,
             base_url: Some("http://localhost:8080/v1".into()),
             tool_mode: Some("native".into()),
+            context: Some(32_000),
+            max_output: Some(4000),
+            max_calls: 50,
+            script: Some("recordings/alice.jsonl".into()),
             permission_mode: Some("acceptEdits".into()),
             instructions: "You are careful.\n\n---\nA line of dashes belongs to the text.".into(),
             ignored: Vec::new(),

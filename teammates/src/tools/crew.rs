@@ -8,7 +8,9 @@ pub mod desk;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use board::name::Name;
 use board::post::Kind;
+use board::task_id::TaskId;
 use board::thread::LONGEST_TEXT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,9 +21,29 @@ use desk::Desk;
 /// What is being done for a call: words for the model, on both sides.
 pub type Doing<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
 
-/// What the run does for its teammates. Each call is one teammate's, who that is knows whoever implements this: a model
-/// cannot say it.
+/// A turn of a teammate, in which it calls the team's tools. Who calls is never an argument: a model cannot say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct At {
+    /// The teammate.
+    pub name: Name,
+    /// The turn.
+    pub turn: String,
+    /// The task that the turn holds.
+    pub task: Option<TaskId>,
+    /// Whether the turn is one of the thread. One that is not, and holds no task, is over messages: it cannot post.
+    pub of_thread: bool,
+}
+
+/// Who gives each turn what the run does for it.
+pub trait Crews {
+    /// That of a turn.
+    fn of_turn(&self, at: &At) -> Rc<dyn Crew>;
+}
+
+/// What the run does for a turn. Each answer is words for the model; an error is a refusal, and changes nothing.
 pub trait Crew {
+    /// Posts: the move that ends the turn.
+    fn post(&self, post: Post) -> Doing<'_>;
     /// Raises a notice for the person.
     fn tell_user(&self, notice: TellUser) -> Doing<'_>;
     /// Makes a task.
