@@ -6,6 +6,7 @@
 mod asks;
 mod cursors;
 mod deciding;
+mod limits;
 mod open_turn;
 mod state;
 
@@ -22,6 +23,7 @@ use crate::thread::Thread;
 
 pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
+pub use limits::{Lasts, Limit, Limits, May};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
 pub use state::{Audit, Reason, RunState, Silent, State};
 
@@ -37,6 +39,8 @@ pub struct Run {
     pub cursors: Record<Cursors>,
     /// What waits for a person.
     pub asks: Asks,
+    /// Which models are not to be called now.
+    pub limits: Limits,
 }
 
 impl Run {
@@ -66,6 +70,7 @@ impl Run {
             state: Record::of(Arc::clone(&dir), "state.json", Durable::Yes),
             cursors: Record::of(Arc::clone(&dir), "cursors.json", Durable::No),
             asks: Asks::of(Arc::clone(&dir)),
+            limits: Limits::of(Arc::clone(&dir)),
             dir,
         }
     }

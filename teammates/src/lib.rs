@@ -58,6 +58,7 @@ mod launch;
 pub mod leftovers;
 pub mod lifecycle;
 pub mod messages;
+pub mod models;
 pub mod nearest;
 pub mod opening;
 mod proc_fs;
