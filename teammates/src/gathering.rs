@@ -7,7 +7,7 @@ use board::post::{Kind, Post};
 use board::run::{AskKind, Cursor, OpenTurn, Run};
 
 use crate::goal::Goal;
-use crate::opening::{self, News, Opening, Restricted};
+use crate::opening::{self, News, Opening, Restricted, Voice};
 use crate::profile::Profile;
 use crate::profiles;
 
@@ -29,11 +29,8 @@ pub(crate) struct Gathered {
 /// Gathers it.
 pub(crate) fn gather(place: &Place, run: &Run, profile: &Profile, turn: &OpenTurn) -> Result<Gathered> {
     let name = profile.name.as_str();
-    let cursor = run.cursors.read()?.teammates.get(name).copied().unwrap_or_default();
-    let last = run.thread.last(ENOUGH)?;
-    let seen = last.last().map_or(turn.after, |post| post.seq);
-    let older = older(&last, cursor);
-    let posts: Vec<Post> = last.into_iter().filter(|post| post.seq > cursor.seen && post.from != name).collect();
+    let new = New::of(run, name)?;
+    let seen = new.last.unwrap_or(turn.after);
     let asks = run.asks.all()?;
     let answered = asks.iter().filter(|ask| ask.kind == AskKind::Notice && ask.from == name && ask.told_in.is_none());
     let answered: Vec<_> = answered.filter_map(|ask| Some((ask, ask.answer.as_ref()?.text.as_deref().unwrap_or("(no words)")))).collect();
@@ -45,13 +42,14 @@ pub(crate) fn gather(place: &Place, run: &Run, profile: &Profile, turn: &OpenTur
     let others = others(place, name);
     let (memory, goal_file) = (board::memory::Memory::of(place).path(), Goal::path(place));
     let opening = Opening {
+        voice: if profile.thinks() { Voice::Tools } else { Voice::Commands },
         name,
         role: &profile.role,
         team: &team(place),
         others: &others.iter().map(String::as_str).collect::<Vec<_>>(),
         turn: &turn.turn,
         after_cut: turn.again,
-        news: News { posts: &posts, older, older_of_user: 0, cursor: cursor.seen },
+        news: new.news(),
         answers: &answers,
         restricted: why.as_deref().map(|why| Restricted { kinds: &kinds, why }),
         memory: &memory,
@@ -59,6 +57,35 @@ pub(crate) fn gather(place: &Place, run: &Run, profile: &Profile, turn: &OpenTur
         goal: &goal,
     };
     Ok(Gathered { text: opening.text(), json: opening.json(), seen, answers: answered.iter().map(|(ask, _)| ask.id).collect() })
+}
+
+/// The posts that are new to a teammate, one line each: for a turn that is about something else. Empty: there are none.
+pub(crate) fn index(run: &Run, name: &str) -> Result<String> {
+    let new = New::of(run, name)?;
+    Ok(opening::index(Voice::Tools, new.news()))
+}
+
+/// What a teammate has not seen of the thread.
+struct New {
+    posts: Vec<Post>,
+    older: usize,
+    cursor: u64,
+    /// The last post of all.
+    last: Option<u64>,
+}
+
+impl New {
+    fn of(run: &Run, name: &str) -> Result<New> {
+        let cursor = run.cursors.read()?.teammates.get(name).copied().unwrap_or_default();
+        let all = run.thread.last(ENOUGH)?;
+        let (last, older) = (all.last().map(|post| post.seq), older(&all, cursor));
+        let posts = all.into_iter().filter(|post| post.seq > cursor.seen && post.from != name).collect();
+        Ok(New { posts, older, cursor: cursor.seen, last })
+    }
+
+    fn news(&self) -> News<'_> {
+        News { posts: &self.posts, older: self.older, older_of_user: 0, cursor: self.cursor }
+    }
 }
 
 /// How many new posts lie before those that were looked through. Its own last one is not new to it.

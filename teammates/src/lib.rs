@@ -37,6 +37,7 @@ pub mod account;
 mod aside;
 pub mod attempt;
 pub mod batch;
+pub mod briefing;
 pub mod children;
 pub mod cleaning;
 pub mod config;

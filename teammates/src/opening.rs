@@ -15,6 +15,9 @@ mod cut;
 mod json;
 mod text;
 
+pub(crate) use cut::{beginning, one_line};
+pub(crate) use text::{indented, index, moves_of as moves};
+
 /// So many posts stand in the index.
 pub const MOST_POSTS: usize = 8;
 /// The longest line of the index, in characters.
@@ -30,9 +33,20 @@ pub const LONGEST_ANSWER: usize = 300;
 /// So much of the goal, in characters.
 pub const LONGEST_GOAL: usize = 8000;
 
+/// How whoever reads it acts: what it is told to do is told in these words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// By commands.
+    Commands,
+    /// By calls of tools. Who it is and where the memory is, its conversation begins with.
+    Tools,
+}
+
 /// What there is to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
+    /// How its reader acts.
+    pub voice: Voice,
     /// The teammate's name.
     pub name: &'a str,
     /// Its role.
@@ -125,13 +139,6 @@ struct Part<'a> {
     since: u64,
 }
 
-impl Part<'_> {
-    /// What prints the others.
-    fn call(&self) -> String {
-        thread_since(self.since)
-    }
-}
-
 impl<'a> News<'a> {
     /// The index.
     fn of_others(&self) -> Part<'a> {
@@ -157,8 +164,38 @@ fn before(post: &Post) -> u64 {
     post.seq.saturating_sub(1)
 }
 
-fn thread_since(seq: u64) -> String {
-    format!("crew thread --since {seq}")
+impl Voice {
+    /// What shows the posts after one.
+    fn thread_since(self, seq: u64) -> String {
+        match self {
+            Voice::Commands => format!("crew thread --since {seq}"),
+            Voice::Tools => format!("read_thread {{\"after\": {seq}}}"),
+        }
+    }
+
+    /// What a kind of post does, for whoever chooses one.
+    fn meaning(self, kind: Kind) -> String {
+        let to = |name: &str| match self {
+            Voice::Commands => format!("--handoff {name}"),
+            Voice::Tools => format!("handoff: {name}"),
+        };
+        match kind {
+            Kind::Say => format!("talk; with {} it asks the user, and the run stops until there is an answer", to("user")),
+            Kind::WorkDone => "you changed the repository; it is looked at whether that is so".into(),
+            Kind::Handoff => format!("it is somebody else's turn: {}, or nobody named", to("NAME")),
+            Kind::Wait => "something outside has to happen first; you will be asked again later".into(),
+            Kind::Gate => "an irreversible step needs an answer; say which".into(),
+            Kind::Done => "the goal is reached; its checks run again, and an audit looks at the work".into(),
+        }
+    }
+
+    /// How a turn ends.
+    fn post(self) -> &'static str {
+        match self {
+            Voice::Commands => POST,
+            Voice::Tools => "post",
+        }
+    }
 }
 
 /// A post in the index.
@@ -166,18 +203,6 @@ fn index_line(post: &Post) -> String {
     let uncredited = if post.credited == Some(false) { ", not credited" } else { "" };
     let to = post.handoff.as_deref().map(|to| format!(" to {to}")).unwrap_or_default();
     cut::one_line(&format!("#{} {} {}{uncredited}{to}: {}", post.seq, post.from, post.kind, post.text.trim_start()), LONGEST_LINE)
-}
-
-/// What a kind of post does, for whoever chooses one.
-fn meaning(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Say => "talk; with --handoff user it asks the user, and the run stops until there is an answer",
-        Kind::WorkDone => "you changed the repository; it is looked at whether that is so",
-        Kind::Handoff => "it is somebody else's turn: --handoff NAME, or nobody named",
-        Kind::Wait => "something outside has to happen first; you will be asked again later",
-        Kind::Gate => "an irreversible step needs an answer; say which",
-        Kind::Done => "the goal is reached; its checks run again, and an audit looks at the work",
-    }
 }
 
 /// How a turn ends.

@@ -5,7 +5,7 @@ use board::visible;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// The longest beginning of a text that has at most so many characters and splits no grapheme cluster.
-pub(super) fn beginning(text: &str, longest: usize) -> &str {
+pub(crate) fn beginning(text: &str, longest: usize) -> &str {
     // Most texts fit, and counting is all that they cost.
     if text.chars().nth(longest).is_none() {
         return text;
@@ -20,7 +20,7 @@ pub(super) fn beginning(text: &str, longest: usize) -> &str {
 }
 
 /// A text on one line of at most so many characters, `…` included where more follows. Line breaks and tabs become spaces.
-pub(super) fn one_line(text: &str, longest: usize) -> String {
+pub(crate) fn one_line(text: &str, longest: usize) -> String {
     let (mut line, mut count, mut room_for_more) = (String::new(), 0, 0);
     for cluster in text.trim().graphemes(true) {
         let shown = match cluster {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, POST, Part, before, cut, index_line, thread_since};
+use super::{LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, Part, Voice, before, cut, index_line};
 
 pub(super) fn of(opening: &Opening<'_>) -> Value {
     let (of_user, of_others) = (opening.news.of_user(), opening.news.of_others());
     let messages: Vec<Value> =
-        of_user.shown.iter().map(|post| short(&post.text, LONGEST_OF_USER, json!({ "seq": post.seq, "read": thread_since(before(post)) }))).collect();
+        of_user.shown.iter().map(|post| short(&post.text, LONGEST_OF_USER, json!({ "seq": post.seq, "read": opening.voice.thread_since(before(post)) }))).collect();
     let index =
         of_others.shown.iter().map(|post| json!({ "seq": post.seq, "from": post.from, "kind": post.kind, "handoff": post.handoff, "line": index_line(post) }));
     let (answers, older_answers) = opening.answers();
@@ -24,10 +24,10 @@ pub(super) fn of(opening: &Opening<'_>) -> Value {
         "afterCut": opening.after_cut,
         "memory": opening.memory,
         "goal": short(opening.goal, LONGEST_GOAL, json!({ "file": opening.goal_file })),
-        "user": { "messages": messages, "older": older(&of_user) },
-        "thread": { "posts": index.collect::<Vec<_>>(), "older": older(&of_others) },
+        "user": { "messages": messages, "older": older(opening.voice, &of_user) },
+        "thread": { "posts": index.collect::<Vec<_>>(), "older": older(opening.voice, &of_others) },
         "answers": { "shown": answers.collect::<Vec<_>>(), "older": older_answers },
-        "post": { "call": POST, "kinds": opening.kinds(), "why": opening.restricted.map(|restricted| restricted.why) },
+        "post": { "call": opening.voice.post(), "kinds": opening.kinds(), "why": opening.restricted.map(|restricted| restricted.why) },
     })
 }
 
@@ -40,9 +40,9 @@ fn short(text: &str, longest: usize, mut object: Value) -> Value {
 }
 
 /// How many are not shown, and what prints them.
-fn older(part: &Part<'_>) -> Value {
+fn older(voice: Voice, part: &Part<'_>) -> Value {
     match part.older {
         0 => json!({ "count": 0 }),
-        count => json!({ "count": count, "read": part.call() }),
+        count => json!({ "count": count, "read": voice.thread_since(part.since) }),
     }
 }

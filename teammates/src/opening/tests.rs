@@ -21,6 +21,7 @@ fn post(seq: u64, from: &str, text: &str) -> Post {
 
 fn opening<'a>(posts: &'a [Post]) -> Opening<'a> {
     Opening {
+        voice: Voice::Commands,
         name: "alice",
         role: "coder",
         team: "my-team",

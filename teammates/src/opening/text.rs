@@ -1,23 +1,28 @@
 //! An opening for people and models.
 
-use super::{Answer, LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, POST, before, cut, index_line, meaning, thread_since};
-use board::post::Post;
+use super::{Answer, LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, News, Opening, Voice, before, cut, index_line};
+use board::post::{Kind, Post};
 
 pub(super) fn of(opening: &Opening<'_>) -> String {
-    let parts = [identity(opening), goal(opening), of_user(opening), index(opening), answers(opening), moves(opening)];
+    let parts = [identity(opening), goal(opening), of_user(opening), index(opening.voice, opening.news), answers(opening), moves(opening)];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| part + "\n").collect::<Vec<_>>().join("\n")
 }
 
 fn identity(opening: &Opening<'_>) -> String {
-    let Opening { name, role, team, turn, .. } = opening;
-    let mut lines = vec![format!("You are '{name}', role: {role}, team: {team}. This is your turn {turn}.")];
+    let Opening { voice, name, role, team, turn, .. } = opening;
+    let mut lines = vec![match voice {
+        Voice::Commands => format!("You are '{name}', role: {role}, team: {team}. This is your turn {turn}."),
+        Voice::Tools => format!("This is your turn {turn} in the thread."),
+    }];
     if !opening.others.is_empty() {
         lines.push(format!("The others: {}.", opening.others.join(", ")));
     }
     if opening.after_cut {
         lines.push("Your last turn was cut short: what it wrote into files is still there, and nothing of it is in the thread.".into());
     }
-    lines.push(format!("Memory: {} (read it first; `crew memory remember TEXT` adds what a later turn would pay to learn again)", opening.memory.display()));
+    if *voice == Voice::Commands {
+        lines.push(format!("Memory: {} (read it first; `crew memory remember TEXT` adds what a later turn would pay to learn again)", opening.memory.display()));
+    }
     lines.join("\n")
 }
 
@@ -33,17 +38,17 @@ fn goal(opening: &Opening<'_>) -> String {
 
 fn of_user(opening: &Opening<'_>) -> String {
     let part = opening.news.of_user();
-    let mut lines: Vec<String> = part.shown.iter().map(|post| message(post)).collect();
+    let mut lines: Vec<String> = part.shown.iter().map(|post| message(opening.voice, post)).collect();
     if part.older > 0 {
-        lines.insert(0, format!("{} before these; `{}` prints them", messages(part.older), part.call()));
+        lines.insert(0, format!("{} before these; `{}` prints them", messages(part.older), opening.voice.thread_since(part.since)));
     }
     headed("The user says:", lines)
 }
 
-fn message(post: &Post) -> String {
+fn message(voice: Voice, post: &Post) -> String {
     let shown = cut::beginning(&post.text, LONGEST_OF_USER);
     let cut = match shown.len() < post.text.len() {
-        true => format!("\n(cut after {LONGEST_OF_USER} characters; `{}` prints all of it)", thread_since(before(post))),
+        true => format!("\n(cut after {LONGEST_OF_USER} characters; `{}` prints all of it)", voice.thread_since(before(post))),
         false => String::new(),
     };
     format!("#{}\n{}{cut}", post.seq, indented(shown))
@@ -56,15 +61,16 @@ fn messages(count: usize) -> String {
     }
 }
 
-fn index(opening: &Opening<'_>) -> String {
-    let part = opening.news.of_others();
+/// The posts that are new, a line each.
+pub(crate) fn index(voice: Voice, news: News<'_>) -> String {
+    let part = news.of_others();
     let mut lines: Vec<String> = part.shown.iter().map(|post| index_line(post)).collect();
     if part.older > 0 {
         let posts = if part.older == 1 { "post" } else { "posts" };
-        lines.insert(0, format!("{} {posts} before these; `{}` prints them", part.older, part.call()));
+        lines.insert(0, format!("{} {posts} before these; `{}` prints them", part.older, voice.thread_since(part.since)));
     }
     if let Some(first) = part.shown.first() {
-        lines.push(format!("`{}` prints these whole", thread_since(before(first))));
+        lines.push(format!("`{}` prints these whole", voice.thread_since(before(first))));
     }
     headed("New in the thread:", lines)
 }
@@ -84,11 +90,18 @@ fn answer(answer: &Answer<'_>) -> String {
 }
 
 fn moves(opening: &Opening<'_>) -> String {
-    let mut lines = vec![format!("End your turn with one post, and no second one: `{POST}`")];
-    if let Some(restricted) = opening.restricted {
-        lines.push(format!("Only these are accepted now: {}", restricted.why));
-    }
-    lines.extend(opening.kinds().iter().map(|kind| format!("  {:<9}  {}", kind.as_str(), meaning(*kind))));
+    of_kinds(opening.voice, opening.kinds(), opening.restricted.map(|restricted| restricted.why))
+}
+
+/// How a turn moves of which all is accepted.
+pub(crate) fn moves_of(voice: Voice) -> String {
+    of_kinds(voice, &Kind::ALL, None)
+}
+
+fn of_kinds(voice: Voice, kinds: &[Kind], why: Option<&str>) -> String {
+    let mut lines = vec![format!("End your turn with one post, and no second one: `{}`", voice.post())];
+    lines.extend(why.map(|why| format!("Only these are accepted now: {why}")));
+    lines.extend(kinds.iter().map(|kind| format!("  {:<9}  {}", kind.as_str(), voice.meaning(*kind))));
     lines.join("\n")
 }
 
@@ -100,6 +113,6 @@ fn headed(head: &str, lines: Vec<String>) -> String {
 }
 
 /// Others' lines, so that none of them looks like one of ours.
-fn indented(text: &str) -> String {
+pub(crate) fn indented(text: &str) -> String {
     cut::block(text.trim_end()).lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
