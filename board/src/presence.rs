@@ -53,6 +53,18 @@ pub struct Hold {
     pub turn: String,
 }
 
+/// What a teammate does at this moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doing {
+    /// In words.
+    pub what: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// The longest words for what a teammate does, in characters: the record has room for them.
+const LONGEST_DOING: usize = 80;
+
 /// What a teammate says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -67,6 +79,12 @@ pub struct Record {
     /// Whether a run has started it: it ends with that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hired: bool,
+    /// What of its work it does at this moment: the tool, or the model that it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<Doing>,
+    /// The commands that it has in the background.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<String>,
     /// Its runner, for `crew team`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
@@ -106,7 +124,7 @@ impl Presence {
         let path = teammates.join(&record_name(name));
         let length = usize::try_from(disk::stamp(&file, &path)?.size).unwrap_or(0);
         let record =
-            Record { process: Process::current().clone(), status: Activity::Idle, holds: Vec::new(), since: now, hired: false, runner: runner.to_owned() };
+            Record { process: Process::current().clone(), status: Activity::Idle, holds: Vec::new(), since: now, hired: false, doing: None, background: Vec::new(), runner: runner.to_owned() };
         let mut presence = Presence { name: name.clone(), record, file, path, length, _held: held };
         presence.write()?;
         Ok(presence)
@@ -135,6 +153,17 @@ impl Presence {
     /// Says that a run has started it.
     pub fn set_hired(&mut self) -> Result<()> {
         self.record.hired = true;
+        self.write()
+    }
+
+    /// Says what of its work it does now, and what it has in the background.
+    pub fn set_doing(&mut self, what: Option<&str>, background: Vec<String>, now: Timestamp) -> Result<()> {
+        let what = what.map(|what| what.chars().take(LONGEST_DOING).collect::<String>());
+        if self.record.doing.as_ref().map(|doing| &doing.what) == what.as_ref() && self.record.background == background {
+            return Ok(());
+        }
+        self.record.doing = what.map(|what| Doing { what, since: now });
+        self.record.background = background;
         self.write()
     }
 

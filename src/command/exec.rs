@@ -9,7 +9,7 @@ use board::name::Name;
 use board::ready::Claimant;
 use board::task::{Command, Outcome};
 use board::task_id::TaskId;
-use teammates::attempt::Plan;
+use teammates::attempt::{Plan, Work};
 use teammates::lane;
 use teammates::waits::Waits;
 use teammates::workplace::Workplace;
@@ -73,7 +73,7 @@ impl Exec {
         };
         let worktree = if claimed.task.worktree == Some(true) { Worktree::OfAuthor } else { Worktree::Shared };
         let timeout = claimed.task.timeout.or(self.timeout);
-        let plan = Plan { command: Command::Exec(self.command), timeout, task_on_stdin: false, waits, env: Vec::new(), worktree };
+        let plan = Plan { work: Work::Command(Command::Exec(self.command)), timeout, task_on_stdin: false, waits, env: Vec::new(), worktree };
         let log = workplace.place().log(&claimed.task.id, &claimed.turn);
         let (done, over) = watch::channel(false);
         let printing = tokio::task::spawn_local(async move { print_while_written(&log, over).await });

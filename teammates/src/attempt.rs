@@ -1,10 +1,12 @@
-//! One attempt at a task by a command: started, waited for, checked, and what it left behind ended.
+//! One attempt at a task by a command or a model: started, waited for, checked, and what it left behind ended.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::future::Future;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use board::locked::Claimed;
@@ -14,10 +16,13 @@ use board::{Error, Result, clock, duration};
 use rustix::io::Errno;
 
 use crate::aside::aside;
+use crate::gathering;
 use crate::group_record;
 use crate::lane_move;
 use crate::leftovers;
 use crate::process::{self, Ended, Spawn, SpawnError};
+use crate::thinking::{self, Thinker, Turn};
+use crate::tools::crew::At;
 use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
@@ -32,11 +37,20 @@ const LEFTOVERS_GRACE: Duration = Duration::from_secs(1);
 const SUMMARY_LINES: usize = 10;
 const SUMMARY_BYTES: u64 = 2000;
 
+/// What performs an attempt.
+#[derive(Clone)]
+pub enum Work {
+    /// A command.
+    Command(Command),
+    /// A model.
+    Model(Rc<Thinker>),
+}
+
 /// What an attempt runs, and under what limits.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Plan {
-    /// The command.
-    pub command: Command,
+    /// What performs it.
+    pub work: Work,
     /// Wall clock for it, and again for its check; `None`: none.
     pub timeout: Option<Duration>,
     /// Whether the task's document is its standard input.
@@ -107,7 +121,22 @@ impl<'a> Attempt<'a> {
             *reason.borrow_mut() = Some(why);
         };
         let mut cancel = std::pin::pin!(cancel);
-        let ended = self.step(&self.plan.command, self.stdin(), &mut cancel).await?;
+        let ended = match &self.plan.work {
+            Work::Command(command) => self.step(command, self.stdin(), &mut cancel).await?,
+            Work::Model(thinker) => {
+                let cut_short = async {
+                    cancel.as_mut().await;
+                    reason.borrow().clone().unwrap_or_default()
+                };
+                match self.think(thinker, cut_short).await? {
+                    None => Ok(Ended::Exited(0)),
+                    Some(ending) => {
+                        self.end_leftovers().await;
+                        return Ok(Ending { log: Some(self.log_path.display().to_string()), ..ending });
+                    }
+                }
+            }
+        };
         let moved = lane_move::of_turn(self.workplace.place(), self.claimed, self.plan.waits);
         let moved = moved.inspect_err(|e| tracing::warn!("task {}: whether it has posted is not known: {e}", self.claimed.task.id));
         if let Ok(Some(ending)) = moved {
@@ -127,6 +156,26 @@ impl<'a> Attempt<'a> {
         let ending = self.judge(ended, checked, reason.borrow_mut().take());
         self.end_leftovers().await;
         Ok(Ending { log: Some(self.log_path.display().to_string()), summary: self.summary(&ending), ..ending })
+    }
+
+    /// Has a model work on the task. `None`: it has posted.
+    async fn think(&self, thinker: &Thinker, cut_short: impl Future<Output = String>) -> Result<Option<Ending>> {
+        let place = self.workplace.place();
+        let (request, index) = gathering::brief(self.workplace, self.claimed, self.cwd)?;
+        let turn = Turn {
+            at: At { name: self.seat.name().clone(), turn: self.claimed.turn.clone(), task: Some(self.claimed.task.id.clone()), of_thread: false },
+            request,
+            index,
+            workspace: self.cwd,
+            logs: Arc::new(place.attempt_logs(&self.claimed.task.id)?),
+        };
+        Ok(Some(match thinker.perform(&turn, cut_short).await {
+            thinking::Outcome::Posted => return Ok(None),
+            thinking::Outcome::Silent(how) => Ending::because(Outcome::Failed, format!("its turn ended without a post: {how}")),
+            thinking::Outcome::Failed(why) => Ending::because(Outcome::Failed, why),
+            // Neither is the task's fault, nor that of who worked on it.
+            thinking::Outcome::Limited { why, .. } | thinking::Outcome::CutShort(why) => Ending::because(Outcome::Released, why),
+        }))
     }
 
     fn stdin(&self) -> Option<File> {

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::Plan;
+use crate::attempt::{Plan, Work};
 use crate::cleaning::{self, Returned};
 use crate::consent::{self, Consent};
 use crate::lane::{self, Told, Worked};
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
             // A batch's worker does the same again, whatever is said to it.
             let worktree = if claimed.task.worktree == Some(true) { Worktree::OfNobody } else { Worktree::Shared };
             let timeout = claimed.task.timeout.or(self.batch.timeout);
-            let plan = Plan { command, timeout, task_on_stdin: false, waits: self.batch.waits, env: Vec::new(), worktree };
+            let plan = Plan { work: Work::Command(command), timeout, task_on_stdin: false, waits: self.batch.waits, env: Vec::new(), worktree };
             let (workplace, told) = (self.workplace.clone(), self.told.clone());
             self.lanes.spawn_local(async move {
                 let ending = lane::attempt(&workplace, &seat, &claimed, &plan, told).await;

@@ -113,7 +113,7 @@ fn end_left_turn(board: &Board) -> Result<()> {
         let ended = end_turn(board, &name, &turn, &begun.process.boot);
         tracing::info!("the turn of {of} in the thread: lost with its process; {ended} processes of it ended");
     }
-    speaking::say_ended(&run, &turn, Ended { exit: None, how: format!("its process died ({})", begun.process), lost: true })
+    speaking::say_ended(&run, &turn, Ended { exit: None, how: format!("its process died ({})", begun.process), lost: true, limited: false })
 }
 
 fn end_leftovers(board: &Board, stale: &Stale) -> usize {

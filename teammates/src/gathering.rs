@@ -1,15 +1,22 @@
 //! What a turn of the thread shows its teammate, gathered from the records of the run. What it costs does not grow with
 //! the thread.
 
+use std::path::Path;
+
 use board::Result;
+use board::locked::Claimed;
 use board::place::Place;
 use board::post::{Kind, Post};
-use board::run::{AskKind, Cursor, OpenTurn, Run};
+use board::run::{Answer, AskKind, Cursor, OpenTurn, Run};
+use board::task::Outcome;
 
+use crate::attempt;
+use crate::briefing::Briefing;
 use crate::goal::Goal;
 use crate::opening::{self, News, Opening, Restricted, Voice};
 use crate::profile::Profile;
 use crate::profiles;
+use crate::workplace::Workplace;
 
 /// So many posts are looked through for what is shown: those of others and those of the user.
 const ENOUGH: usize = 200;
@@ -65,6 +72,44 @@ pub(crate) fn index(run: &Run, name: &str) -> Result<String> {
     Ok(opening::index(Voice::Tools, new.news()))
 }
 
+/// What a turn on a task shows a model, and the posts that are new to it.
+pub(crate) fn brief(workplace: &Workplace, claimed: &Claimed, workspace: &Path) -> Result<(String, Option<String>)> {
+    let (place, task) = (workplace.place(), &claimed.task);
+    let text = workplace.board().read_task(&task.id).map(|(text, _)| text).unwrap_or_default();
+    let document: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let mut results: Vec<_> = workplace.results_for(claimed).into_iter().collect();
+    results.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let word = |value: &serde_json::Value, key: &str| value.pointer(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    let results: Vec<_> = results.into_iter().map(|(id, value)| (id, word(&value, "/subject"), word(&value, "/result/summary"))).collect();
+    let run = Run::existing(place)?;
+    let asks = run.as_ref().map(|run| run.asks.all()).transpose()?.unwrap_or_default();
+    let answered = asks.into_iter().filter(|ask| ask.task.as_ref() == Some(&task.id));
+    let answers: Vec<_> = answered.filter_map(|ask| Some((ask.text, answer(ask.answer?)))).collect();
+    let cut_short = task.attempts.last().filter(|last| last.outcome == Outcome::Lost);
+    let log = cut_short.map(|last| attempt::last_lines(&place.log(&task.id, &last.turn))).unwrap_or_default();
+    let (description, check) = (word(&document, "/description"), task.check.as_ref().map(ToString::to_string));
+    let briefing = Briefing {
+        task: task.id.as_str(),
+        subject: &task.subject,
+        description: &description,
+        check: check.as_deref(),
+        turn: &claimed.turn,
+        attempt: claimed.attempt,
+        workspace: &workspace.display().to_string(),
+        results: &results,
+        attempts: &task.attempts,
+        log: &log,
+        answers: &answers,
+    };
+    let name = claimed.task.claim.as_ref().map(|claim| claim.by.clone()).unwrap_or_default();
+    Ok((briefing.text(), run.map(|run| index(&run, &name)).transpose()?))
+}
+
+fn answer(answer: Answer) -> String {
+    let decision = answer.decision.map(|decision| decision.as_str().to_owned());
+    decision.into_iter().chain(answer.text).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+}
+
 /// What a teammate has not seen of the thread.
 struct New {
     posts: Vec<Post>,
@@ -100,7 +145,8 @@ fn kinds(hands_off: bool) -> impl Iterator<Item = Kind> {
     [Kind::WorkDone, Kind::Say].into_iter().chain(hands_off.then_some(Kind::Handoff))
 }
 
-fn team(place: &Place) -> String {
+/// How the team is called.
+pub(crate) fn team(place: &Place) -> String {
     place.project().file_name().map_or_else(|| "crew".into(), |name| name.to_string_lossy().into_owned())
 }
 

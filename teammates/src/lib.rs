@@ -72,6 +72,7 @@ mod speaking;
 mod taken;
 pub mod teammate;
 mod telling;
+pub mod thinking;
 pub mod tools;
 pub mod trial;
 pub mod waits;

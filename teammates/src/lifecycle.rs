@@ -19,6 +19,8 @@
 //! - Time in which nobody could have looked (a suspended machine, a stopped process) does not
 //!   count: where a look comes more than one poll late, the minute is as much longer. Where the
 //!   clock stands still, nothing happens at all.
+//! - Work that can only be taken up later (every model of the teammate is at its limit) begins the
+//!   minute anew with each look.
 //! - Work begins the minute anew. Losing a claim to another teammate is not work.
 
 use std::time::Duration;
@@ -88,6 +90,8 @@ pub struct Look<T> {
     pub turn: bool,
     /// The first task that this teammate may claim.
     pub claimable: Option<T>,
+    /// There is something for it that it can take up later only: the minute with nothing to do has not begun.
+    pub later: bool,
 }
 
 /// What to do now. One thing: when it is done, the next [`step`] says how it goes on.
@@ -148,7 +152,12 @@ pub fn step<T>(pace: &Pace, state: &State, seen: Seen<T>, now: Duration) -> (Sta
         (State::Idle(idle), Seen::Looked(look)) => {
             let idle = idle.thawed(pace, now);
             let woken_by_event = look.woken_by_event;
+            let later = look.later;
             match first(look) {
+                None if later => {
+                    let idle = Idle::begin(pace, now);
+                    (State::Idle(idle), Action::Wait { until: idle.next_look })
+                }
                 Some(work) => (State::Working { from: idle, ending: false }, Action::Work(work)),
                 None if now >= idle.end(pace) => (State::Shutdown, Action::Exit),
                 None => {
@@ -216,11 +225,11 @@ mod tests {
     }
 
     fn nothing(woken_by_event: bool) -> Seen<u32> {
-        Seen::Looked(Look { woken_by_event, message: false, own_task: None, turn: false, claimable: None })
+        Seen::Looked(Look { woken_by_event, message: false, own_task: None, turn: false, claimable: None, later: false })
     }
 
     fn claimable(task: u32) -> Seen<u32> {
-        Seen::Looked(Look { woken_by_event: false, message: false, own_task: None, turn: false, claimable: Some(task) })
+        Seen::Looked(Look { woken_by_event: false, message: false, own_task: None, turn: false, claimable: Some(task), later: false })
     }
 
     fn started(seconds: f64) -> State {
@@ -278,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_order_of_looking() {
-        let full = Look { woken_by_event: false, message: true, own_task: Some(1), turn: true, claimable: Some(2) };
+        let full = Look { woken_by_event: false, message: true, own_task: Some(1), turn: true, claimable: Some(2), later: false };
         let cases = [
             (full.clone(), Work::Message),
             (Look { message: false, ..full.clone() }, Work::OwnTask(1)),

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use board::disk::Dir;
@@ -17,6 +18,8 @@ use crate::attempt;
 use crate::lane::{self, Told};
 use crate::process::{self, Ended, Spawn};
 use crate::reading;
+use crate::thinking::{Outcome, Thinker, Turn};
+use crate::tools::crew::At;
 use crate::workplace::{Seat, Workplace};
 
 /// Between SIGTERM and SIGKILL.
@@ -113,6 +116,24 @@ pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &C
         delivered.consume(inbox)?;
     }
     Ok(Read::Over)
+}
+
+/// Has a model read them, in a turn that is neither the thread's nor a task's. It takes them out of the inbox itself.
+pub(crate) async fn think(workplace: &Workplace, thinker: &Thinker, told: Told) -> Result<Read> {
+    let turn = Turn {
+        at: At { name: thinker.name().clone(), turn: turn::fresh(), task: None, of_thread: false },
+        request: "There are messages for you. This turn is for reading them: do what they call for, as far as it is yours to do. It ends with \
+                  `idle`, and not with a post; you are given a turn of the thread, or a task, in which you post."
+            .into(),
+        index: None,
+        workspace: workplace.place().project(),
+        logs: Arc::new(Dir::make(&workplace.place().state().join("logs/messages"), 0o700)?),
+    };
+    Ok(match thinker.perform(&turn, lane::told_to_end(told)).await {
+        Outcome::Posted | Outcome::Silent(_) | Outcome::CutShort(_) => Read::Over,
+        // They wait.
+        Outcome::Limited { .. } | Outcome::Failed(_) => Read::NotStarted,
+    })
 }
 
 fn as_text(waiting: &Waiting) -> std::io::Result<std::fs::File> {

@@ -1,11 +1,12 @@
-//! A turn of the thread, performed by a command: it is shown what is new, and moves with `crew post`.
+//! A turn of the thread. Whoever performs it is shown what is new, and moves with a post.
 //!
-//! The opening comes as text on standard input and as JSON in the file `$CREW_OPENING`. What the command prints goes
+//! A model is shown it as words, and posts with a tool. For a command the opening comes as text on standard input and as JSON in the file `$CREW_OPENING`. What the command prints goes
 //! to its log and is never a move. The turn ends with its first post; the command then has a moment to end by itself.
 
 use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use board::alive::Process;
@@ -15,11 +16,13 @@ use board::task::Command;
 use board::{Result, clock};
 use tokio::time::Instant;
 
-use crate::attempt;
+use crate::attempt::{self, Work};
 use crate::gathering::{self, Gathered};
 use crate::lane::{self, Told};
 use crate::process::{self, Ended as Exited, Spawn};
 use crate::profile::Profile;
+use crate::thinking::{Outcome, Thinker, Turn};
+use crate::tools::crew::At;
 use crate::workplace::{Seat, Workplace};
 
 /// How long the thread's lock is waited for.
@@ -38,11 +41,53 @@ pub(crate) fn is_next(run: &Run, name: &str) -> bool {
 }
 
 /// Takes the open turn up and performs it. `false`: it was not there any more.
-pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile: &Profile, command: &Command, told: Told) -> Result<bool> {
+pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile: &Profile, by: &Work, told: Told) -> Result<bool> {
     let Some((turn, opening)) = begin(workplace, seat, run, profile)? else { return Ok(false) };
+    let ended = match by {
+        Work::Command(command) => by_command(workplace, seat, run, profile, (&turn, &opening), command, told).await?,
+        Work::Model(thinker) => by_model(workplace, run, (&turn, &opening), thinker, told).await?,
+    };
+    say_ended(run, &turn.turn, ended)?;
+    Ok(true)
+}
+
+/// Until a turn is to end: its teammate is told to, or it is over.
+async fn cut_short(workplace: &Workplace, run: &Run, turn: &OpenTurn, told: Told) -> String {
+    tokio::select! {
+        why = lane::told_to_end(told) => why,
+        () = over(workplace, run, turn) => "it was ended".into(),
+    }
+}
+
+async fn by_model(workplace: &Workplace, run: &Run, (turn, opening): (&OpenTurn, &Gathered), thinker: &Thinker, told: Told) -> Result<Ended> {
+    let place = workplace.place();
+    let request = Turn {
+        at: At { name: thinker.name().clone(), turn: turn.turn.clone(), task: None, of_thread: true },
+        request: opening.text.clone(),
+        index: None,
+        workspace: place.project(),
+        logs: Arc::new(place.turn_logs()?),
+    };
+    let ended = |how: String| Ended { exit: None, how, lost: false, limited: false };
+    Ok(match thinker.perform(&request, cut_short(workplace, run, turn, told)).await {
+        Outcome::Posted => ended("it has posted".into()),
+        Outcome::Silent(how) | Outcome::Failed(how) | Outcome::CutShort(how) => ended(how),
+        Outcome::Limited { why, .. } => Ended { limited: true, ..ended(why) },
+    })
+}
+
+async fn by_command(
+    workplace: &Workplace,
+    seat: &Seat,
+    run: &Run,
+    profile: &Profile,
+    (turn, opening): (&OpenTurn, &Gathered),
+    command: &Command,
+    told: Told,
+) -> Result<Ended> {
     let logs = workplace.place().turn_logs()?;
     let log = logs.open_append(&format!("{}.log", turn.turn), 0o600)?;
-    let (file, stdin) = write(&logs, &turn, &opening)?;
+    let (file, stdin) = write(&logs, turn, opening)?;
     let spawn = Spawn {
         turn: &turn.turn,
         argv: command.argv().into_iter().map(OsString::from).collect(),
@@ -57,29 +102,23 @@ pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile
         output: &log,
         group_record: Some(seat.groups()),
     };
-    let ended = match workplace.children().spawn(spawn) {
+    let ended = |exit, how: String| Ended { exit, how, lost: false, limited: false };
+    Ok(match workplace.children().spawn(spawn) {
         Ok(running) => {
-            let cancel = async {
-                tokio::select! {
-                    _ = lane::told_to_end(told) => {}
-                    () = over(workplace, run, &turn) => {}
-                }
-            };
+            let cancel = async { drop(cut_short(workplace, run, turn, told).await) };
             let ending = process::Ending { timeout: profile.timeout, grace: GRACE, keep: false };
-            let ended = running.wait(ending, cancel).await;
+            let exited = running.wait(ending, cancel).await;
             attempt::end_leftovers(workplace, seat, &turn.turn, false).await;
-            match ended {
-                Ok(Exited::Exited(code)) => Ended { exit: Some(code), how: format!("its command ended with exit code {code}"), lost: false },
-                Ok(Exited::Signaled(signal)) => Ended { exit: None, how: format!("its command was ended by signal {signal}"), lost: false },
-                Ok(Exited::TimedOut) => Ended { exit: None, how: "its command took longer than its timeout".into(), lost: false },
-                Ok(Exited::Cancelled) => Ended { exit: None, how: "its command was ended".into(), lost: false },
-                Err(e) => Ended { exit: None, how: e.to_string(), lost: false },
+            match exited {
+                Ok(Exited::Exited(code)) => ended(Some(code), format!("its command ended with exit code {code}")),
+                Ok(Exited::Signaled(signal)) => ended(None, format!("its command was ended by signal {signal}")),
+                Ok(Exited::TimedOut) => ended(None, "its command took longer than its timeout".into()),
+                Ok(Exited::Cancelled) => ended(None, "its command was ended".into()),
+                Err(e) => ended(None, e.to_string()),
             }
         }
-        Err(e) => Ended { exit: None, how: format!("its command could not start: {e}"), lost: false },
-    };
-    say_ended(run, &turn.turn, ended)?;
-    Ok(true)
+        Err(e) => ended(None, format!("its command could not start: {e}")),
+    })
 }
 
 /// Names this process as the one that performs the turn, and gathers what it is shown.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,16 +11,16 @@ use board::inbox::{Inbox, Kind, Waiting};
 use board::locked::Claimed;
 use board::presence::Activity;
 use board::ready::{Claimant, Fit, Takes};
-use board::run::Run;
+use board::run::{Limit, Run};
 use board::task::Command;
 use board::task_id::TaskId;
 use board::watch::Watch;
 use board::{Result, clock};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::attempt::Plan;
+use crate::attempt::{Plan, Work as By};
 use crate::cleaning::{self, Returned};
 use crate::consent::{self, Consent};
 use crate::lane::{self, Told, Worked};
@@ -27,6 +28,9 @@ use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
 use crate::profile::{Profile, Runner, Stdin};
 use crate::speaking;
+use crate::thinking::{Thinker, Thinking};
+use crate::tools::work::background_turn;
+use crate::trial;
 use crate::waits::Waits;
 use crate::workplace::{Seat, Workplace};
 use crate::worktree::Worktree;
@@ -35,6 +39,8 @@ use crate::worktree::Worktree;
 const START_AGAIN: Duration = Duration::from_secs(30);
 /// How often the whole directory is compared where events tell of changes.
 const SWEEP_WITH_EVENTS: Duration = Duration::from_secs(60);
+/// The most that jitter adds, in milliseconds.
+const JITTER_MS: u64 = 3000;
 /// Where they do not, a look within so long of another process's sweep leaves it at that one.
 const SWEEP_WITHOUT_EVENTS: Duration = Duration::from_secs(1);
 
@@ -57,6 +63,8 @@ pub struct Teammate {
     run: Option<Arc<Run>>,
     /// Such a turn is under way.
     speaking: bool,
+    /// What its turns are performed with, where a model does that.
+    thinker: Option<Rc<Thinker>>,
     /// Until then no command over messages is started: the last one could not.
     not_read_before: Instant,
     born: Instant,
@@ -79,9 +87,17 @@ pub fn claimant(profile: &Profile) -> Claimant {
 
 impl Teammate {
     /// Takes the teammate's name and begins to watch. `events`: whether change events are to be relied on.
-    pub fn enter(workplace: Workplace, profile: Profile, waits: Waits, consent: Box<dyn Consent>, events: bool) -> Result<Teammate> {
+    /// `thinking`: for one whose runner calls models itself.
+    pub fn enter(
+        workplace: Workplace,
+        profile: Profile,
+        waits: Waits,
+        consent: Box<dyn Consent>,
+        thinking: Option<Thinking>,
+        events: bool,
+    ) -> Result<Teammate> {
         let began = clock::now();
-        let seat = workplace.enter(&profile.name, &profile.runner.to_string())?;
+        let seat = Arc::new(workplace.enter(&profile.name, &profile.runner.to_string())?);
         let inboxes = Arc::new(workplace.place().inboxes()?);
         let inbox_file = inboxes.join(&format!("{}.jsonl", profile.name));
         let inbox = Arc::new(Inbox::open(inboxes, &profile.name)?);
@@ -95,10 +111,16 @@ impl Teammate {
         // What came between the first look, at entering, and the watch: no event tells of it.
         workplace.board().sweep()?;
         let claimant = claimant(&profile);
+        let thinker = run.as_ref().zip(thinking).map(|(run, thinking)| {
+            // What one of this name had left in the background when it died.
+            trial::end_left(&background_turn(workplace.place(), &profile.name));
+            let (run, inbox) = (Arc::clone(run), Arc::clone(&inbox));
+            Rc::new(Thinker::new(workplace.clone(), Arc::clone(&seat), profile.clone(), run, inbox, thinking))
+        });
         let now = Instant::now();
         Ok(Teammate {
             workplace,
-            seat: Arc::new(seat),
+            seat,
             profile,
             claimant,
             waits,
@@ -110,6 +132,7 @@ impl Teammate {
             delivered: false,
             run,
             speaking: false,
+            thinker,
             not_read_before: now,
             born: now,
             swept: now,
@@ -155,6 +178,9 @@ impl Teammate {
                 (state, action) = lifecycle::step(&pace, &state, Seen::ShutdownRequested, self.now());
             }
         }
+        if let Some(thinker) = &self.thinker {
+            thinker.end().await;
+        }
         self.seat.set_activity(Activity::Shutdown)?;
         self.workplace.close()
     }
@@ -197,10 +223,30 @@ impl Teammate {
             return Ok(Looked::Request(request));
         }
         // One that only executes tasks reads its messages with its next task.
-        let reads = self.profile.command.is_some() && Instant::now() >= self.not_read_before;
+        let reads = self.performs_turns() && Instant::now() >= self.not_read_before;
         let message = reads && waiting.messages.iter().any(|message| message.kind == Kind::Say);
         let turn = !self.speaking && self.run.as_ref().is_some_and(|run| speaking::is_next(run, self.profile.name.as_str()));
-        Ok(Looked::Board(Look { woken_by_event: woken, message, own_task, turn, claimable }))
+        let look = Look { woken_by_event: woken, message, own_task, turn, claimable, later: false };
+        Ok(Looked::Board(match self.limit()? {
+            None => look,
+            Some(limit) => {
+                let is_there = look.message || look.turn || look.own_task.is_some() || look.claimable.is_some();
+                Look { message: false, own_task: None, turn: false, claimable: None, later: is_there && limit.until.is_some(), ..look }
+            }
+        }))
+    }
+
+    /// Whether it can do more than what tasks bring with them.
+    fn performs_turns(&self) -> bool {
+        self.thinker.is_some() || self.profile.command.is_some()
+    }
+
+    /// What keeps its models from being called. Each of an account's teammates takes a limit for over a little later than
+    /// the others, so that they do not come all at once.
+    fn limit(&self) -> Result<Option<Limit>> {
+        let Some(thinker) = &self.thinker else { return Ok(None) };
+        let since = clock::now().checked_sub(jitter(self.profile.name.as_str())).unwrap_or(Timestamp::MIN);
+        thinker.limit(since)
     }
 
     /// A request to end that came to the inbox, and the grace that it gives. It is answered by being consumed.
@@ -273,7 +319,7 @@ impl Teammate {
     /// What waits in the inbox of a teammate that only executes tasks, for one attempt at a time. What cannot be
     /// delivered now is later: no reason to leave a task alone.
     fn deliver(&self, claimed: &Claimed) -> Option<Delivered> {
-        if self.delivered || self.profile.command.is_some() {
+        if self.delivered || self.performs_turns() {
             return None;
         }
         let logs = self.workplace.place().attempt_logs(&claimed.task.id);
@@ -283,21 +329,28 @@ impl Teammate {
 
     /// Begins a turn of a teammate with a command of its own, over the messages that wait for it.
     fn begin_reading(&self, lanes: &mut Lanes, stopped: &Told) -> Result<bool> {
-        let Some(command) = self.profile.command.clone() else { return Ok(false) };
+        let told = stopped.clone();
         self.seat.set_activity(Activity::Working)?;
+        if let Some(thinker) = self.thinker.clone() {
+            let workplace = self.workplace.clone();
+            lanes.spawn_local(async move { messages::think(&workplace, &thinker, told).await.map(Lane::Read) });
+            return Ok(true);
+        }
+        let Some(command) = self.profile.command.clone() else { return Ok(false) };
         let (workplace, seat, inbox) = (self.workplace.clone(), Arc::clone(&self.seat), Arc::clone(&self.inbox));
-        let (timeout, told) = (self.profile.timeout, stopped.clone());
+        let timeout = self.profile.timeout;
         lanes.spawn_local(async move { messages::read(&workplace, &seat, &inbox, &command, timeout, told).await.map(Lane::Read) });
         Ok(true)
     }
 
     /// Begins the turn of the thread that is this teammate's.
     fn begin_speaking(&mut self, lanes: &mut Lanes, stopped: &Told) -> Result<bool> {
-        let (Some(run), Some(command)) = (self.run.clone(), self.profile.command.clone()) else { return Ok(false) };
+        let by = self.thinker.clone().map(By::Model).or_else(|| self.profile.command.clone().map(By::Command));
+        let (Some(run), Some(by)) = (self.run.clone(), by) else { return Ok(false) };
         self.speaking = true;
         self.seat.set_activity(Activity::Working)?;
         let (workplace, seat, profile, told) = (self.workplace.clone(), Arc::clone(&self.seat), self.profile.clone(), stopped.clone());
-        lanes.spawn_local(async move { speaking::speak(&workplace, &seat, &run, &profile, &command, told).await.map(Lane::Spoke) });
+        lanes.spawn_local(async move { speaking::speak(&workplace, &seat, &run, &profile, &by, told).await.map(Lane::Spoke) });
         Ok(true)
     }
 
@@ -355,14 +408,15 @@ impl Teammate {
     }
 
     fn plan(&self, claimed: &Claimed) -> Plan {
-        let command = claimed.task.run.clone().or_else(|| self.profile.command.clone()).unwrap_or_else(|| Command::Exec(vec!["false".into()]));
+        let command = || claimed.task.run.clone().or_else(|| self.profile.command.clone()).unwrap_or_else(|| Command::Exec(vec!["false".into()]));
+        let own_tree = self.profile.worktree || (self.thinker.is_some() && self.profile.writes && self.profile.lanes > 1);
         Plan {
-            command,
+            work: self.thinker.clone().map_or_else(|| By::Command(command()), By::Model),
             timeout: claimed.task.timeout.or(self.profile.timeout),
             task_on_stdin: self.profile.stdin == Stdin::Task,
             waits: self.waits,
             env: Vec::new(),
-            worktree: if claimed.task.worktree.unwrap_or(self.profile.worktree) { Worktree::OfAuthor } else { Worktree::Shared },
+            worktree: if claimed.task.worktree.unwrap_or(own_tree) { Worktree::OfAuthor } else { Worktree::Shared },
         }
     }
 }
@@ -386,6 +440,14 @@ enum Looked {
     Board(Look<TaskId>),
     /// A request to end, with the grace for the work under way.
     Request(Duration),
+}
+
+/// How much later than others of its account a teammate takes a limit for over.
+fn jitter(name: &str) -> SignedDuration {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    SignedDuration::from_millis(i64::try_from(hasher.finish() % JITTER_MS).unwrap_or(0))
 }
 
 /// Takes out requests to end from before this teammate began: they were for one of its name that has died meanwhile.

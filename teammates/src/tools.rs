@@ -220,6 +220,11 @@ impl Toolbox {
         self.tools.iter().any(|tool| tool.name() == name && tool.access == Access::Reads)
     }
 
+    /// Whether a call of this tool does something that others see, and that is not to be done twice.
+    pub fn acts_on_others(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name() == name && tool.access == Access::Acts && tool.family != Family::Work)
+    }
+
     /// Runs one call. Whatever is wrong with it is its answer.
     pub async fn call(&self, call: &ToolCall) -> Answer {
         if let Some(refusal) = call::refusal(call, &self.definitions) {

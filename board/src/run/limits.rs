@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 const PROBE: Duration = Duration::from_secs(2);
 
 /// Why an account is not called now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// Until when; `None`: until a person does something about it and starts anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]

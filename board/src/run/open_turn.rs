@@ -83,6 +83,9 @@ pub struct Ended {
     /// Whether the teammate's own process died, and the turn with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
+    /// Whether every model of its teammate was at its limit: then the turn is no silent one, and is given again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limited: bool,
 }
 
 /// The restriction of a turn after too much talk.

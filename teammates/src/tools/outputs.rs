@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use board::disk::Dir;
 
@@ -20,12 +20,12 @@ const PREFIX: &str = "output:";
 /// The outputs of one teammate.
 #[derive(Debug)]
 pub struct Outputs {
-    dir: Dir,
     book: Mutex<Book>,
 }
 
 #[derive(Debug)]
 struct Book {
+    dir: Arc<Dir>,
     turn: String,
     last: usize,
     kept: HashMap<String, Part>,
@@ -34,6 +34,7 @@ struct Book {
 /// A part of a file; without an end, all from there on.
 #[derive(Debug, Clone)]
 struct Part {
+    dir: Arc<Dir>,
     file: String,
     from: u64,
     to: Option<u64>,
@@ -48,13 +49,15 @@ pub(super) struct Writing {
 
 impl Outputs {
     /// In a directory, for a turn: its log is `<turn>.log`.
-    pub fn new(dir: Dir, turn: &str) -> Outputs {
-        Outputs { dir, book: Mutex::new(Book { turn: turn.to_owned(), last: 0, kept: HashMap::new() }) }
+    pub fn new(dir: impl Into<Arc<Dir>>, turn: &str) -> Outputs {
+        Outputs { book: Mutex::new(Book { dir: dir.into(), turn: turn.to_owned(), last: 0, kept: HashMap::new() }) }
     }
 
-    /// From now on it is another turn's log that is written.
-    pub fn begin_turn(&self, turn: &str) {
-        turn.clone_into(&mut self.book().turn);
+    /// From now on it is another turn's log that is written. What there was before is read as ever.
+    pub fn begin_turn(&self, dir: impl Into<Arc<Dir>>, turn: &str) {
+        let mut book = self.book();
+        book.dir = dir.into();
+        turn.clone_into(&mut book.turn);
     }
 
     /// The turn whose log is written.
@@ -75,13 +78,14 @@ impl Outputs {
     }
 
     fn begin(&self, file: String, title: &str) -> io::Result<Writing> {
-        let mut open = self.dir.open_append(&file, 0o600).map_err(io::Error::other)?;
+        let dir = Arc::clone(&self.book().dir);
+        let mut open = dir.open_append(&file, 0o600).map_err(io::Error::other)?;
         open.write_all(title.as_bytes())?;
         let from = open.metadata()?.len();
         let mut book = self.book();
         book.last += 1;
         let name = format!("{PREFIX}{}", book.last);
-        book.kept.insert(name.clone(), Part { file, from, to: None });
+        book.kept.insert(name.clone(), Part { dir, file, from, to: None });
         Ok(Writing { name, file: open })
     }
 
@@ -125,7 +129,8 @@ impl Outputs {
 
     /// The file that an output is a part of.
     pub(super) fn path_of(&self, name: &str) -> io::Result<PathBuf> {
-        Ok(self.dir.join(&self.part(name)?.file))
+        let part = self.part(name)?;
+        Ok(part.dir.join(&part.file))
     }
 
     fn part(&self, name: &str) -> io::Result<Part> {
@@ -135,7 +140,7 @@ impl Outputs {
 
     fn open(&self, name: &str) -> io::Result<(File, Part)> {
         let part = self.part(name)?;
-        let file = self.dir.open_file(&part.file).map_err(io::Error::other)?;
+        let file = part.dir.open_file(&part.file).map_err(io::Error::other)?;
         Ok((file.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the file of {name} is gone")))?, part))
     }
 

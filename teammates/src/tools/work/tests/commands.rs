@@ -121,7 +121,7 @@ alone!(a_command_says_how_it_ended_and_what_it_printed, async {
     assert_eq!(bench.bash("cat; echo $OF_TURN $CREW_TURN").await.unwrap(), format!("exit code 0\ntold {}\n", own_turn()));
     let log = std::fs::read_to_string(bench.at(&format!("logs/{}.log", own_turn()))).unwrap();
     assert!(log.starts_with("$ echo out; echo err >&2; pwd\nout\n") && log.contains("$ echo no; exit 3\nno\n"), "{log}");
-    bench.outputs.begin_turn("next");
+    bench.outputs.begin_turn(board::disk::Dir::open(&bench.at("logs")).unwrap(), "next");
     bench.bash("echo later").await.unwrap();
     assert_eq!(std::fs::read_to_string(bench.at("logs/next.log")).unwrap(), "$ echo later\nlater\n");
 });
@@ -182,7 +182,7 @@ alone!(what_runs_in_the_background_outlives_the_turn_and_not_the_teammate, async
     assert!(ends.starts_with("background 2"), "{ends}");
     // The turn is over, with all that is left of it.
     crate::leftovers::end(&own_turn(), &[], Duration::ZERO).unwrap();
-    bench.outputs.begin_turn("next");
+    bench.outputs.begin_turn(board::disk::Dir::open(&bench.at("logs")).unwrap(), "next");
     let running = shell.backgrounds().running();
     assert_eq!(running[0].command, "echo up; exec sleep 1000");
     assert!(!is_gone(running[0].group));

@@ -1,0 +1,297 @@
+//! A turn that a model performs: from its opening to its first post.
+//!
+//! A [`Thinker`] is what a teammate's process has for that: the models that it can call, the conversations that it has had
+//! with them, its hands (files, a shell, the team's tools). A [`Turn`] goes in and exactly one [`Outcome`] comes out. In
+//! between the model is called, what it calls is run, and what came of it is told to it, until it posts or has nothing more
+//! to do.
+//!
+//! A conversation goes on from turn to turn, and gets shorter when it is long. A model that is at its limit makes way for
+//! the next of the chain: the turn begins anew there, in a new conversation that is told what was done already. What acted
+//! on others the first time (a message, a task) is not done again: the same call gets the same answer.
+//!
+//! Dropping a turn cancels it; its conversation is mended and goes on.
+//!
+//! What a model reads is data, and so is what it says: here it moves nothing but by its tools.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use board::alive::Process;
+use board::disk::Dir;
+use board::inbox::Inbox;
+use board::ledger::Ledger;
+use board::name::Name;
+use board::run::{Lasts, Limit, May, Run};
+use board::{Result, clock};
+use jiff::Timestamp;
+
+use crate::conversation::{Conversation, Identity};
+use crate::models::Model;
+use crate::profile::Profile;
+use crate::provider::prices::Prices;
+use crate::provider::retry::Patience;
+use crate::tools::crew::{At, Crews};
+use crate::tools::gate_list::Gatekeeper;
+use crate::workplace::{Seat, Workplace};
+
+mod compacting;
+mod diary;
+mod hands;
+mod journal;
+mod mail;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod words;
+
+use diary::Diary;
+use hands::Hands;
+use journal::Journal;
+use mail::Mail;
+
+/// What a teammate that thinks is given from above.
+pub struct Thinking {
+    /// The models, in the order in which it turns to them; at least one.
+    pub models: Vec<Model>,
+    /// What the run does for its turns.
+    pub crews: Rc<dyn Crews>,
+    /// Which commands may run.
+    pub gatekeeper: Rc<dyn Gatekeeper>,
+    /// What calls cost.
+    pub prices: Prices,
+    /// How full a model's context may be before it is compacted, in percent.
+    pub compact_at: u8,
+    /// How often a call is made again.
+    pub patience: Patience,
+}
+
+/// The part of a teammate that thinks.
+pub struct Thinker {
+    workplace: Workplace,
+    seat: Arc<Seat>,
+    profile: Profile,
+    thinking: Thinking,
+    run: Arc<Run>,
+    ledger: Ledger,
+    mail: Mail,
+    /// Those that no turn is using.
+    minds: RefCell<Vec<Mind>>,
+}
+
+/// A line of thought, that of one turn at a time.
+#[derive(Default)]
+struct Mind {
+    conversation: Option<Conversation>,
+    /// With which of the models.
+    model: Option<usize>,
+    /// What it was about last.
+    about: Option<About>,
+    hands: Vec<Hands>,
+}
+
+/// What a turn is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum About {
+    Thread,
+    Task(board::task_id::TaskId),
+    Messages,
+}
+
+/// A turn to be performed.
+pub struct Turn<'a> {
+    /// Whose it is.
+    pub at: At,
+    /// What the model is asked: the opening, or the task.
+    pub request: String,
+    /// The posts that are new, where the request does not tell them.
+    pub index: Option<String>,
+    /// Where the work is done.
+    pub workspace: &'a Path,
+    /// Where its log lies, `<turn>.log`.
+    pub logs: Arc<Dir>,
+}
+
+/// What came of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has its post.
+    Posted,
+    /// It ended without one, and how.
+    Silent(String),
+    /// No model can be called now.
+    Limited {
+        /// Until then; `None`: until a person has done something about it.
+        until: Option<Timestamp>,
+        /// Why.
+        why: String,
+    },
+    /// It cannot go on, and the same again would not either.
+    Failed(String),
+    /// It was told to end, and why.
+    CutShort(String),
+}
+
+/// How a turn ended with one model.
+enum With {
+    Done(Outcome),
+    /// The model is not to be called now.
+    Stopped { key: String, lasts: Lasts, why: String },
+}
+
+impl Thinker {
+    /// That of a teammate.
+    pub fn new(workplace: Workplace, seat: Arc<Seat>, profile: Profile, run: Arc<Run>, inbox: Arc<Inbox>, thinking: Thinking) -> Thinker {
+        let ledger = Ledger::of_run(Arc::clone(run.dir()));
+        Thinker { workplace, seat, profile, thinking, run, ledger, mail: Mail::of(inbox), minds: RefCell::default() }
+    }
+
+    /// Whose it is.
+    pub fn name(&self) -> &Name {
+        &self.profile.name
+    }
+
+    /// What keeps every one of its models from being called at that moment, the one that is over first; `None`: nothing.
+    pub fn limit(&self, now: Timestamp) -> Result<Option<Limit>> {
+        let mut first: Option<Limit> = None;
+        for model in &self.thinking.models {
+            match self.run.limits.of_keys(&model.keys().each_ref().map(String::as_str), now)? {
+                None => return Ok(None),
+                Some(limit) => first = Some(sooner(first, limit)),
+            }
+        }
+        Ok(first)
+    }
+
+    /// Performs a turn, until it has ended or `cut_short` says why it is to end now.
+    pub async fn perform(&self, turn: &Turn<'_>, cut_short: impl Future<Output = String>) -> Outcome {
+        let about = match &turn.at {
+            At { task: Some(task), .. } => About::Task(task.clone()),
+            At { of_thread: true, .. } => About::Thread,
+            _ => About::Messages,
+        };
+        let mut mind = self.take_mind(&about);
+        mind.about = Some(about);
+        let diary = match Diary::open(&turn.logs, &turn.at.turn) {
+            Ok(diary) => diary,
+            Err(e) => return Outcome::Failed(format!("its log cannot be written: {e}")),
+        };
+        self.say(Some("begins"));
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.with_models(turn, &mut mind, &diary) => outcome,
+            why = cut_short => Outcome::CutShort(why),
+        };
+        if let Some(conversation) = &mut mind.conversation {
+            conversation.repair();
+        }
+        match &outcome {
+            // What a model could not be asked may be what is in its conversation.
+            Outcome::Failed(_) => mind.conversation = None,
+            Outcome::Posted => {}
+            _ => diary.note(&outcome.words()),
+        }
+        self.mail.ended(&turn.at.turn, outcome == Outcome::Posted || (matches!(outcome, Outcome::Silent(_)) && mind.about == Some(About::Messages)));
+        self.say(None);
+        self.minds.borrow_mut().push(mind);
+        outcome
+    }
+
+    /// Ends what its turns left running in the background.
+    pub async fn end(&self) {
+        let hands: Vec<Hands> = self.minds.borrow_mut().drain(..).flat_map(|mind| mind.hands).collect();
+        for hands in hands {
+            hands.end().await;
+        }
+    }
+
+    /// What its turns left running in the background, for those who look.
+    fn backgrounds(&self) -> Vec<String> {
+        self.minds.borrow().iter().flat_map(|mind| &mind.hands).flat_map(Hands::running).collect()
+    }
+
+    /// The one that was last about the same, or one that is about nothing that may come back.
+    fn take_mind(&self, about: &About) -> Mind {
+        let mut minds = self.minds.borrow_mut();
+        let same = minds.iter().position(|mind| mind.about.as_ref() == Some(about));
+        match same.or_else(|| minds.len().checked_sub(1)) {
+            Some(place) => minds.remove(place),
+            None => Mind::default(),
+        }
+    }
+
+    async fn with_models(&self, turn: &Turn<'_>, mind: &mut Mind, diary: &Diary) -> Outcome {
+        let mut journal = Journal::default();
+        let mut before: Option<String> = None;
+        let mut first: Option<Limit> = None;
+        for (place, model) in self.thinking.models.iter().enumerate() {
+            let keys = model.keys();
+            match self.run.limits.may_call(&keys.each_ref().map(String::as_str), Process::current(), clock::now()) {
+                Err(e) => return Outcome::Failed(e.to_string()),
+                Ok(May::NotYet(limit)) => {
+                    first = Some(sooner(first, limit));
+                    continue;
+                }
+                Ok(May::Call) => {}
+            }
+            if mind.model != Some(place) || before.is_some() {
+                mind.conversation = None;
+            }
+            mind.model = Some(place);
+            let has_other = place + 1 < self.thinking.models.len();
+            match self.with(turn, mind, model, &mut journal, before.as_deref(), has_other, diary).await {
+                With::Done(outcome) => return outcome,
+                With::Stopped { key, lasts, why } => match self.run.limits.set(&key, lasts, &why, clock::now()) {
+                    Err(e) => return Outcome::Failed(e.to_string()),
+                    Ok(limit) => {
+                        diary.note(&format!("{model:?} is not called for now: {why}"));
+                        tracing::warn!("{model:?} is not called for now: {why}");
+                        first = Some(sooner(first, limit));
+                        before = Some(why);
+                        journal.begin_anew();
+                    }
+                },
+            }
+        }
+        let limit = first.unwrap_or_default();
+        Outcome::Limited { until: limit.until, why: limit.why }
+    }
+
+    fn identity(&self) -> Identity {
+        let place = self.workplace.place();
+        Identity {
+            name: self.profile.name.to_string(),
+            role: self.profile.role.clone(),
+            team: crate::gathering::team(place),
+            memory: board::memory::Memory::of(place).path(),
+        }
+    }
+
+    /// Says what it does at this moment, for those who look.
+    fn say(&self, doing: Option<&str>) {
+        if let Err(e) = self.seat.presence().set_doing(doing, self.backgrounds(), clock::now()) {
+            tracing::warn!("{e}");
+        }
+    }
+}
+
+impl Outcome {
+    /// For a log.
+    fn words(&self) -> String {
+        match self {
+            Outcome::Posted => "it has posted".into(),
+            Outcome::Silent(how) => format!("the turn ended without a post: {how}"),
+            Outcome::Limited { until: Some(until), why } => format!("no model can be called before {until}: {why}"),
+            Outcome::Limited { until: None, why } => format!("no model can be called: {why}"),
+            Outcome::Failed(why) => format!("the turn failed: {why}"),
+            Outcome::CutShort(why) => format!("the turn was cut short: {why}"),
+        }
+    }
+}
+
+/// The one that is over first.
+fn sooner(one: Option<Limit>, other: Limit) -> Limit {
+    let end = |limit: &Limit| limit.until.unwrap_or(Timestamp::MAX);
+    one.filter(|one| end(one) <= end(&other)).unwrap_or(other)
+}

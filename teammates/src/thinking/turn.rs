@@ -1,0 +1,323 @@
+//! A turn with one model: calls of it and of tools, until there is a post or nothing more to do.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use board::clock;
+use board::ledger::Call;
+use board::run::Lasts;
+use jiff::{SignedDuration, Timestamp};
+
+use super::diary::Diary;
+use super::hands::Hands;
+use super::journal::Journal;
+use super::{Mind, Outcome, Thinker, Turn, With, words};
+use crate::conversation::{Conversation, Due, Message, ToolCall};
+use crate::models::Model;
+use crate::provider::retry::{self, Patience};
+use crate::provider::{self, Kind, ProviderError, Request, Response, Stop, Usage};
+use crate::tools::crew::Crew;
+use crate::tools::{Answer, Effect, Toolbox};
+
+/// A limit that is over so soon is waited for, even where another model could be called.
+const SOON: Duration = Duration::from_secs(5);
+
+/// What is under way.
+pub(super) struct Under<'a> {
+    pub(super) thinker: &'a Thinker,
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) model: &'a Model,
+    pub(super) diary: &'a Diary,
+    crew: Rc<dyn Crew>,
+    toolbox: Toolbox,
+    system: String,
+    patience: Patience,
+}
+
+/// What comes after the calls of an answer.
+enum Then {
+    GoOn,
+    Compact(Option<String>),
+    End(Outcome),
+}
+
+impl Thinker {
+    /// Performs a turn with one model. `before`: why it did not go on with the one before.
+    #[allow(clippy::too_many_arguments)] // What a turn needs, passed on once.
+    pub(super) async fn with(
+        &self,
+        turn: &Turn<'_>,
+        mind: &mut Mind,
+        model: &Model,
+        journal: &mut Journal,
+        before: Option<&str>,
+        has_other: bool,
+        diary: &Diary,
+    ) -> With {
+        let Mind { conversation, hands, .. } = mind;
+        let hands = match hands_for(self, hands, turn) {
+            Ok(hands) => hands,
+            Err(e) => return With::Done(Outcome::Failed(format!("the workspace cannot be opened: {e}"))),
+        };
+        let crew = self.thinking.crews.of_turn(&turn.at);
+        let toolbox = hands.toolbox(self, &turn.at, &crew, Vec::new());
+        let patience = Patience { limit: if has_other { SOON } else { Patience::default().limit }, ..self.thinking.patience };
+        let under = Under { thinker: self, turn, model, diary, crew, toolbox, system: words::system(&self.profile, turn.workspace), patience };
+        let conversation = match conversation {
+            Some(conversation) => {
+                conversation.ask(turn.request.as_str(), turn.index.clone());
+                conversation
+            }
+            none => none.insert(Conversation::begin(self.identity(), turn.request.as_str(), turn.index.clone())),
+        };
+        if let Some(why) = before {
+            conversation.tell(&words::begun_anew(why, journal));
+        }
+        match under.perform(conversation, hands, journal).await {
+            Ok(outcome) => With::Done(outcome),
+            Err(error) => under.stopped(&error),
+        }
+    }
+}
+
+/// The hands for a turn's workspace: those that are there, or new ones.
+fn hands_for<'m>(thinker: &Thinker, all: &'m mut Vec<Hands>, turn: &Turn<'_>) -> std::io::Result<&'m Hands> {
+    let workspace = turn.workspace.canonicalize()?;
+    let is_it = |hands: &Hands, workspace: &Path| hands.are_for(workspace);
+    let place = match all.iter().position(|hands| is_it(hands, &workspace)) {
+        Some(place) => {
+            if let Some(hands) = all.get(place) {
+                hands.begin_turn(Arc::clone(&turn.logs), &turn.at.turn);
+            }
+            place
+        }
+        None => {
+            all.push(Hands::of(thinker, &workspace, Arc::clone(&turn.logs), &turn.at.turn)?);
+            all.len() - 1
+        }
+    };
+    all.get(place).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+}
+
+impl Under<'_> {
+    async fn perform(&self, conversation: &mut Conversation, hands: &Hands, journal: &mut Journal) -> Result<Outcome, ProviderError> {
+        let mut compacted_for_length = false;
+        let mut calls = 0;
+        loop {
+            if let Some(told) = self.thinker.mail.take(&self.turn.at.turn) {
+                conversation.tell(&told);
+            }
+            hands.take_ended().iter().for_each(|told| conversation.tell(told));
+            match conversation.due(self.model.context, self.thinker.thinking.compact_at) {
+                Due::Nothing => {}
+                Due::Shrink => drop(conversation.shrink_results()),
+                Due::Summary => self.compact(conversation, None).await?,
+            }
+            if calls >= self.thinker.profile.max_calls {
+                return Ok(Outcome::Silent(format!("it has called its model {calls} times without a post (maxCalls)")));
+            }
+            calls += 1;
+            let messages = match conversation.ready() {
+                Ok(messages) => messages,
+                Err(e) => return Ok(Outcome::Failed(e.to_string())),
+            };
+            let response = match self.call(messages).await {
+                Err(error) if error.kind == Kind::TooLong && !compacted_for_length => {
+                    compacted_for_length = true;
+                    self.compact(conversation, None).await?;
+                    continue;
+                }
+                response => response?,
+            };
+            compacted_for_length = false;
+            let Response { blocks, stop, usage, .. } = response;
+            let said_nothing = blocks.is_empty();
+            if let Err(e) = conversation.answered(blocks, usage.context()) {
+                return Ok(Outcome::Failed(e.to_string()));
+            }
+            let open: Vec<ToolCall> = conversation.open_calls().cloned().collect();
+            if open.is_empty() {
+                match stop {
+                    Stop::MaxOutput => conversation.tell(words::CUT_OFF),
+                    Stop::Paused => conversation.tell(words::GO_ON),
+                    _ if said_nothing => return Ok(Outcome::Silent("its model answered nothing".into())),
+                    _ => return Ok(Outcome::Silent("its model stopped without a post".into())),
+                }
+                continue;
+            }
+            match self.run(conversation, &open, journal).await {
+                Then::GoOn => {}
+                Then::Compact(focus) => self.compact(conversation, focus.as_deref()).await?,
+                Then::End(outcome) => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Calls the model, again where that helps.
+    pub(super) async fn call(&self, messages: &[Message]) -> Result<Response, ProviderError> {
+        let Under { thinker, model, diary, .. } = self;
+        let request = Request {
+            model: &model.name,
+            system: &self.system,
+            messages,
+            tools: self.toolbox.definitions(),
+            effort: model.effort.as_deref(),
+            max_output: model.max_output,
+        };
+        thinker.say(Some(&model.name));
+        let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
+        let mut failed = |error: &ProviderError| {
+            diary.note(&error.to_string());
+            self.put_down(&error.usage, began);
+            // Others of the account need not find out by themselves.
+            if let Kind::RateLimited { reset: Some(reset) } = error.kind
+                && let Err(e) = thinker.run.limits.set(&model.account, Lasts::Until(reset), &error.to_string(), clock::now())
+            {
+                tracing::warn!("{e}");
+            }
+        };
+        let mut sink = |delta: provider::Delta<'_>| diary.delta(delta);
+        let answer = retry::turn(&*model.api, &request, &mut sink, &cancel, &self.patience, seed(&self.turn.at.turn), &mut failed).await;
+        if let Ok(response) = &answer {
+            self.put_down(&response.usage, began);
+            if let Err(e) = thinker.run.limits.lift(&model.keys().each_ref().map(String::as_str)) {
+                tracing::warn!("{e}");
+            }
+        }
+        answer
+    }
+
+    /// Puts a call into the ledger.
+    fn put_down(&self, usage: &Usage, began: Instant) {
+        if *usage == Usage::default() {
+            return;
+        }
+        let (thinker, model, at) = (self.thinker, self.model, &self.turn.at);
+        let call = Call {
+            ts: clock::now(),
+            teammate: at.name.to_string(),
+            account: model.account.clone(),
+            provider: model.provider.clone(),
+            model: model.name.clone(),
+            task: at.task.as_ref().map(ToString::to_string),
+            turn: at.turn.clone(),
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            usd: thinker.thinking.prices.cost(&model.name, usage),
+            ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        // What was spent is spent, also where it cannot be put down.
+        if let Err(e) = thinker.ledger.append(&call) {
+            tracing::error!("a call of {model:?} is not in the ledger: {e}");
+        }
+    }
+
+    /// Runs the calls of an answer, and tells their results. A post that is refused ends nothing.
+    async fn run(&self, conversation: &mut Conversation, calls: &[ToolCall], journal: &mut Journal) -> Then {
+        let mut at = 0;
+        while let Some(call) = calls.get(at) {
+            if let Some(answer) = journal.take(call) {
+                self.tell(conversation, call, &answer, false);
+                at += 1;
+                continue;
+            }
+            let rest = calls.get(at..).unwrap_or_default();
+            let new = rest.iter().take_while(|call| !journal.has(call)).count();
+            let batch = rest.get(..new).unwrap_or_default();
+            let mut moved = None;
+            let mut answered = 0;
+            batch.iter().for_each(|call| self.diary.call(&call.name, &call.input));
+            self.thinker.say(Some(&doing(batch)));
+            self.toolbox
+                .answer(batch, |place, answer| {
+                    answered += 1;
+                    let Some(call) = batch.get(place) else { return };
+                    match answer {
+                        Answer::Effect(effect) => moved = Some((call, effect)),
+                        Answer::Result { text, is_error } => {
+                            if !is_error && self.toolbox.acts_on_others(&call.name) {
+                                journal.add(call, &text);
+                            }
+                            self.tell(conversation, call, &text, is_error);
+                        }
+                    }
+                })
+                .await;
+            at += answered;
+            match moved {
+                None => {}
+                Some((call, Effect::Post(post))) => match self.crew.post(post).await {
+                    Err(refused) => self.tell(conversation, call, &refused, true),
+                    Ok(posted) => {
+                        self.tell(conversation, call, &posted, false);
+                        self.not_run(conversation, "your turn ended with your post");
+                        return Then::End(Outcome::Posted);
+                    }
+                },
+                Some((call, Effect::Idle)) => {
+                    self.tell(conversation, call, "Your turn has ended.", false);
+                    self.not_run(conversation, "your turn has ended");
+                    return Then::End(Outcome::Silent("its model had nothing more to do (idle)".into()));
+                }
+                Some((call, Effect::Compact(focus))) => {
+                    self.tell(conversation, call, "The conversation is compacted.", false);
+                    self.not_run(conversation, "the conversation was compacted first");
+                    return Then::Compact(focus);
+                }
+            }
+        }
+        Then::GoOn
+    }
+
+    fn tell(&self, conversation: &mut Conversation, call: &ToolCall, text: &str, is_error: bool) {
+        self.diary.result(&call.name, text, is_error);
+        if let Err(e) = conversation.result(&call.id, text, is_error) {
+            tracing::error!("{e}");
+        }
+    }
+
+    fn not_run(&self, conversation: &mut Conversation, why: &str) {
+        let open: Vec<ToolCall> = conversation.open_calls().cloned().collect();
+        open.iter().for_each(|call| self.tell(conversation, call, &format!("This was not run: {why}."), true));
+    }
+
+    /// What an error of its model means for the turn.
+    fn stopped(&self, error: &ProviderError) -> With {
+        let [account, model] = self.model.keys();
+        let why = format!("{:?}: {error}", self.model);
+        let (key, lasts) = match &error.kind {
+            Kind::RateLimited { reset } => (account, reset.map_or(Lasts::Unknown, Lasts::Until)),
+            Kind::Exhausted | Kind::Auth { .. } => (account, Lasts::UntilMended),
+            Kind::Overloaded { after } => (model, after.map_or(Lasts::Unknown, |after| Lasts::Until(in_so_long(after)))),
+            Kind::Invalid { status: 404 } => (model, Lasts::UntilMended),
+            Kind::Truncated | Kind::Timeout | Kind::Network | Kind::Server { .. } => (account, Lasts::Unknown),
+            Kind::TooLong | Kind::Refused | Kind::Invalid { .. } | Kind::Cancelled => return With::Done(Outcome::Failed(why)),
+        };
+        With::Stopped { key, lasts, why }
+    }
+}
+
+/// What a batch of calls is called while it runs.
+fn doing(calls: &[ToolCall]) -> String {
+    match calls {
+        [one] if one.name == "bash" => format!("bash {}", one.input["command"].as_str().unwrap_or_default()),
+        calls => calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn in_so_long(after: Duration) -> Timestamp {
+    let now = clock::now();
+    SignedDuration::try_from(after).ok().and_then(|after| now.checked_add(after).ok()).unwrap_or(now)
+}
+
+/// Where the chance of a turn's waits comes from: those of another turn are others.
+fn seed(turn: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    turn.hash(&mut hasher);
+    hasher.finish()
+}
