@@ -66,6 +66,19 @@ impl Ledger {
         Lines::open(&self.dir, FILE)?.append(&line)
     }
 
+    /// How long it is, in bytes.
+    pub fn size(&self) -> Result<u64> {
+        Lines::open_existing(&self.dir, FILE)?.map_or(Ok(0), |lines| lines.size())
+    }
+
+    /// The calls from a place on, oldest first, and where the next one will begin. A line that is no call is left out:
+    /// [`Ledger::each`] tells of it.
+    pub fn since(&self, place: u64) -> Result<(Vec<Call>, u64)> {
+        let Some(lines) = Lines::open_existing(&self.dir, FILE)? else { return Ok((Vec::new(), 0)) };
+        let (bytes, end) = lines.from(place)?;
+        Ok((bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect(), end))
+    }
+
     /// Tells every call, the last one first. A torn last line is none; any other that is no call is an error that names
     /// the line.
     pub fn each(&self, mut tell: impl FnMut(Call)) -> Result<()> {
@@ -135,6 +148,24 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = Arc::new(Dir::open(temp.path()).unwrap());
         (temp, Ledger::of_run(dir))
+    }
+
+    #[test]
+    fn the_calls_since_a_place() {
+        let (temp, ledger) = ledger();
+        assert_eq!(ledger.since(0).unwrap(), (Vec::new(), 0));
+        ledger.append(&call(1, None)).unwrap();
+        let (calls, place) = ledger.since(0).unwrap();
+        assert_eq!((calls.len(), place), (1, ledger.size().unwrap()));
+        ledger.append(&call(2, Some(0.5))).unwrap();
+        // A writer that dies in the middle of an append.
+        let file = temp.path().join(FILE);
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, [whole.as_slice(), b"{\"ts\":"].concat()).unwrap();
+        let (calls, end) = ledger.since(place).unwrap();
+        assert_eq!((calls.iter().map(|call| call.input_tokens).collect::<Vec<_>>(), end), (vec![2], whole.len() as u64));
+        assert_eq!(ledger.since(end).unwrap(), (Vec::new(), end));
+        assert_eq!(ledger.since(1_000_000).unwrap().0, [], "a place behind its end");
     }
 
     fn call(input_tokens: u64, usd: Option<f64>) -> Call {

@@ -96,6 +96,12 @@ impl Lines {
         Ok(torn)
     }
 
+    /// Its whole lines from a place on that begins one, and where the last of them ends.
+    pub(crate) fn from(&self, from: u64) -> Result<(Vec<u8>, u64)> {
+        let (whole, _) = self.whole()?;
+        Ok((self.read(from.min(whole), whole)?, whole))
+    }
+
     /// How long it is, in bytes.
     pub(crate) fn size(&self) -> Result<u64> {
         Ok(disk::stamp(&self.file, &self.path)?.size)

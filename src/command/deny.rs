@@ -73,7 +73,7 @@ fn say_why_it_stays(run: &Run, denied: &Ask) -> Result<(), Failure> {
             format!("the {} {} of {} was denied, and the run stays where it is; `crew start` goes on", denied.kind.as_str(), denied.id, denied.from),
         ),
     };
-    let reason = Reason { code: code.into(), who: None, text, at: clock::now() };
+    let reason = Reason { code: code.into(), who: None, text, at: clock::now(), until: None };
     run.state.update(|state| {
         if matches!(state.state, RunState::Gated | RunState::Proposed) {
             state.reason = Some(reason);

@@ -89,7 +89,7 @@ impl Next {
     }
 
     fn seats(&self) -> Vec<Seat> {
-        self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true }).collect()
+        self.team.iter().map(|name| Seat { name: name.to_string(), free: true, writes: true, limit: None }).collect()
     }
 
     fn over(&self, mut posts: Vec<Post>, roster: Vec<Seat>) -> scheduler::Next {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use board::post::{Decision, Kind, Post};
-use board::run::{OnlyWork, RunState, State};
+use board::run::{Limit, OnlyWork, RunState, State};
 use jiff::Timestamp;
 use teammates::waits::Waits;
 
@@ -13,6 +13,9 @@ use super::{talk, wait};
 
 /// How often in a row a teammate may end a turn with no post.
 pub(crate) const MOST_SILENT_TURNS: u32 = 3;
+
+/// Why a run has ended that has spent all that it may.
+pub(crate) const SPEND_BUDGET: &str = "spend_budget";
 
 /// What the configuration allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,16 +46,18 @@ pub(crate) enum Request {
 }
 
 /// What of the board matters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Somebody works on a task, or soon can.
     pub(crate) goes_on: bool,
     /// When a parked task is due.
     pub(crate) due: Option<Timestamp>,
+    /// There is a task that only teammates could take up whose models are at their limit: the one that is over first.
+    pub(crate) limit: Option<Limit>,
 }
 
 /// What is known at a boundary.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Known<'a> {
     /// The posts that hold no task, oldest first: the last of them.
     pub(crate) posts: &'a [Post],
@@ -148,7 +153,7 @@ fn exhausted(known: &Known<'_>) -> Option<Step> {
     }
     if let Some(most) = known.limits.most_usd.filter(|most| known.state.spent_usd >= *most) {
         let text = format!("it has spent {:.2} of {most:.2} US dollars (maxSpendUsd); raise it in .crew/config.toml, then `crew start`", known.state.spent_usd);
-        return Some(end(RunState::Paused, "spend_budget", None, text));
+        return Some(end(RunState::Paused, SPEND_BUDGET, None, text));
     }
     None
 }
@@ -217,12 +222,38 @@ fn speak(known: &Known<'_>) -> Step {
         return without_turns(known);
     }
     let next = scheduler::next(Situation { posts: known.posts, last_seq: known.last_seq, roster: known.roster });
+    let at_limit = |who: &str| known.roster.iter().find(|seat| seat.name == who).and_then(|seat| seat.limit.as_ref());
     match next.next {
+        Some(who) if let Some(limit) = at_limit(&who) => limited(known, limit, Some(&who)),
         Some(who) => {
             let only_work = talk::restriction(streak(known), known.limits.max_talk_turns, &who, known.roster);
             Step::Speak { why: format!("{} (rule {})", next.why, next.rule), who, only_work, warn: next.warn }
         }
-        None => waits_for(&next).unwrap_or_else(|| Step::Sleep { state: RunState::Running, until: known.work.due, why: next.why.clone() }),
+        None => waits_for(&next).or_else(|| nobody_can(known)).unwrap_or_else(|| Step::Sleep {
+            state: RunState::Running,
+            until: known.work.due,
+            why: next.why.clone(),
+        }),
+    }
+}
+
+/// Where nobody is free, and not because they are at work: models are at their limit.
+fn nobody_can(known: &Known<'_>) -> Option<Step> {
+    let limits = known.roster.iter().filter_map(|seat| Some((seat.name.as_str(), seat.limit.as_ref()?)));
+    let (who, limit) = limits.min_by_key(|(_, limit)| limit.until.unwrap_or(Timestamp::MAX))?;
+    (!known.work.goes_on).then(|| limited(known, limit, Some(who)))
+}
+
+/// Nothing can be done before a limit is over.
+fn limited(known: &Known<'_>, limit: &Limit, who: Option<&str>) -> Step {
+    match limit.until {
+        Some(until) => Step::Sleep {
+            state: if known.work.goes_on { RunState::Running } else { RunState::RateLimited },
+            until: [Some(until), known.work.due].into_iter().flatten().min(),
+            why: format!("{}; it goes on by itself", limit.why),
+        },
+        None if known.work.goes_on => Step::Sleep { state: RunState::Running, until: known.work.due, why: limit.why.clone() },
+        None => end(RunState::Paused, "provider", who, format!("{}; mend that, then `crew start`", limit.why)),
     }
 }
 
@@ -239,6 +270,9 @@ fn waits_for(next: &scheduler::Next) -> Option<Step> {
 fn without_turns(known: &Known<'_>) -> Step {
     if known.work.goes_on {
         return Step::Sleep { state: RunState::Running, until: known.work.due, why: "the tasks are worked on".into() };
+    }
+    if let Some(limit) = &known.work.limit {
+        return limited(known, limit, None);
     }
     let text = match known.roster.is_empty() {
         true => "no task can go on, and no teammate in .crew/teammates/ can take a turn in the thread; `crew add` brings tasks, then `crew start`",
@@ -269,6 +303,7 @@ mod tests {
     };
 
     struct Setup {
+        limits_of: Vec<(&'static str, Limit)>,
         state: State,
         limits: Limits,
         request: Option<Request>,
@@ -280,11 +315,12 @@ mod tests {
 
     fn decide_as(posts: &[Post], team: &[&str], change: impl FnOnce(&mut Setup)) -> Step {
         let posts: Vec<Post> = posts.iter().map(|post| Post { ts: post.ts.or(Some(at(i64::try_from(post.seq).unwrap()))), ..post.clone() }).collect();
-        let roster: Vec<Seat> = team.iter().map(|name| seat(name, true)).collect();
         let mut setup =
-            Setup { state: State::default(), limits: LIMITS, request: None, has_scope: true, work: Work::default(), ran: Duration::ZERO, now: at(1000) };
+            Setup { limits_of: Vec::new(), state: State::default(), limits: LIMITS, request: None, has_scope: true, work: Work::default(), ran: Duration::ZERO, now: at(1000) };
         change(&mut setup);
-        let Setup { ref state, ref limits, request, has_scope, work, ran, now } = setup;
+        let Setup { limits_of, ref state, ref limits, request, has_scope, work, ran, now } = setup;
+        let limit = |name: &str| limits_of.iter().find(|(of, _)| *of == name).map(|(_, limit)| limit.clone());
+        let roster: Vec<Seat> = team.iter().map(|name| Seat { limit: limit(name), ..seat(name, limit(name).is_none()) }).collect();
         next(&Known { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster, state, limits, request, has_scope, work, ran, now })
     }
 
@@ -297,6 +333,34 @@ mod tests {
             Step::End { state, code, .. } => (*state, code),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_run_sleeps_until_a_limit_is_over() {
+        let limit = |until: Option<i64>| Limit { until: until.map(at), why: "429".into(), ..Limit::default() };
+        let says = [post(1, "alice", Kind::Say, None)];
+        let until = |limits_of: &[(&'static str, Option<i64>)], change: &dyn Fn(&mut Setup)| {
+            decide_as(&says, &["alice", "bob"], |setup| {
+                setup.limits_of = limits_of.iter().map(|(name, until)| (*name, limit(*until))).collect();
+                change(setup);
+            })
+        };
+        let sleeps = |state, second: i64| Step::Sleep { state, until: Some(at(second)), why: "429; it goes on by itself".into() };
+        let nothing = |_: &mut Setup| {};
+        assert_eq!(until(&[("alice", Some(9000)), ("bob", Some(8000))], &nothing), sleeps(RunState::RateLimited, 8000));
+        assert!(matches!(until(&[("alice", Some(9000))], &nothing), Step::Speak { who, .. } if who == "bob"));
+        assert_eq!(until(&[("bob", Some(8000))], &nothing), sleeps(RunState::RateLimited, 8000), "alice spoke last");
+        let works = |setup: &mut Setup| setup.work.goes_on = true;
+        assert!(matches!(until(&[("alice", Some(9000)), ("bob", Some(8000))], &works), Step::Sleep { state: RunState::Running, .. }));
+        assert_eq!(ends(&until(&[("alice", None), ("bob", None)], &nothing)), (RunState::Paused, "provider"));
+        assert_eq!(until(&[("alice", None), ("bob", Some(8000))], &nothing), sleeps(RunState::RateLimited, 8000));
+        // A handoff names one that is at its limit: it is waited for.
+        let named = decide_as(&[post(1, "alice", Kind::Handoff, Some("bob"))], &["alice", "bob", "carol"], |setup| setup.limits_of = vec![("bob", limit(Some(8000)))]);
+        assert_eq!(named, sleeps(RunState::RateLimited, 8000));
+        // Without turns in the thread it is about the tasks.
+        let tasks = decide_as(&[], &[], |setup| setup.work.limit = Some(limit(Some(8000))));
+        assert_eq!(tasks, sleeps(RunState::RateLimited, 8000));
+        assert_eq!(ends(&decide_as(&[], &[], |setup| setup.work.limit = Some(limit(None)))), (RunState::Paused, "provider"));
     }
 
     #[test]
@@ -362,7 +426,7 @@ mod tests {
         assert_eq!(ended(&|setup| setup.has_scope = false), (RunState::Idle, "nothing_to_do".into()));
         assert_eq!(ends(&decide(&[post(1, "bob", Kind::Gate, None)])), (RunState::Gated, "gate"));
         assert_eq!(ends(&decide(&[post(1, "bob", Kind::Say, Some("user"))])), (RunState::AwaitingUser, "question"));
-        let busy = Work { goes_on: true, due: None };
+        let busy = Work { goes_on: true, due: None, limit: None };
         assert!(matches!(decide_as(&[], &[], |setup| setup.work = busy), Step::Sleep { state: RunState::Running, .. }));
         assert_eq!(ends(&decide_as(&[], &[], |_| {})), (RunState::Idle, "nothing_to_do"));
     }

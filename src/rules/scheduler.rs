@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use board::post::{Kind, Post, SYSTEM, USER};
+use board::run::Limit;
 use serde::Serialize;
 
 /// A teammate that can take a turn.
@@ -15,6 +16,8 @@ pub(crate) struct Seat {
     pub(crate) free: bool,
     /// Whether it may change the workspace.
     pub(crate) writes: bool,
+    /// The limit that all of its models are at; then it is not free.
+    pub(crate) limit: Option<Limit>,
 }
 
 /// What the scheduler looks at.

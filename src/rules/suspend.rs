@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn only_when_nobody_needs_the_machine() {
         let nobody = Others { runs: false, sessions: false };
-        let reason = |code: &str| Reason { code: code.into(), who: None, text: String::new(), at: jiff::Timestamp::UNIX_EPOCH };
+        let reason = |code: &str| Reason { code: code.into(), who: None, text: String::new(), at: jiff::Timestamp::UNIX_EPOCH, until: None };
         for (state, code, others, slept) in [
             (RunState::Completed, "accepted", nobody, true),
             (RunState::Gated, "gate", nobody, true),

@@ -5,7 +5,7 @@ use board::post::{Kind, Post};
 use super::scheduler::Seat;
 
 pub(crate) fn seat(name: &str, free: bool) -> Seat {
-    Seat { name: name.into(), free, writes: true }
+    Seat { name: name.into(), free, writes: true, limit: None }
 }
 
 pub(crate) fn post(seq: u64, from: &str, kind: Kind, handoff: Option<&str>) -> Post {

@@ -15,7 +15,7 @@ use board::presence::Activity;
 use board::task::Parked;
 use serde_json::{Value, json};
 use teammates::profile::{Profile, Runner};
-use teammates::teammate;
+use teammates::{models, teammate};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -24,6 +24,7 @@ use crate::claimants;
 use crate::exit::{Failure, start};
 use crate::machine;
 use crate::rules::boundary::Work;
+use crate::run::roster::Limited;
 
 /// A teammate that ends sooner than this did not even begin.
 const TOO_SOON: Duration = Duration::from_secs(10);
@@ -88,7 +89,7 @@ impl Crew {
     }
 
     /// What the team can do on the board.
-    pub(crate) fn work(&self, board: &Board, profiles: &[&Profile]) -> Work {
+    pub(crate) fn work(&self, board: &Board, profiles: &[&Profile], limited: &Limited) -> Work {
         let mut work = Work::default();
         for id in board.index().in_progress() {
             match board.index().get(id).and_then(|entry| entry.facts()).and_then(|facts| facts.parked()) {
@@ -100,19 +101,24 @@ impl Crew {
                 Some(_) => {}
             }
         }
-        work.goes_on |= profiles.iter().any(|profile| is_ready(board, profile));
+        for profile in profiles.iter().filter(|profile| is_ready(board, profile)) {
+            match limited.of(profile) {
+                None => work.goes_on = true,
+                Some(limit) => work.limit = Some(models::sooner(work.limit, limit)),
+            }
+        }
         work
     }
 
     /// Starts whoever is wanted and not there. Refused (`not-armed`) where what the repository's files would run is not
     /// allowed on this machine.
-    pub(crate) fn keep(&mut self, board: &mut Board, profiles: &[&Profile], speaker: Option<&str>) -> Result<Vec<Told>, Failure> {
+    pub(crate) fn keep(&mut self, board: &mut Board, profiles: &[&Profile], limited: &Limited, speaker: Option<&str>) -> Result<Vec<Told>, Failure> {
         self.has_lost_one();
         for profile in profiles {
             let name = &profile.name;
             let is_wanted = speaker == Some(name.as_str()) || is_ready(board, profile) || has_message(board, profile);
             let may = self.failed.get(name).is_none_or(|failed| failed.until <= Instant::now());
-            if profile.runner == Runner::Command && is_wanted && may && !self.hired.contains_key(name) && !board.lives(name) {
+            if is_ours(profile) && is_wanted && may && limited.of(profile).is_none() && !self.hired.contains_key(name) && !board.lives(name) {
                 // Asked at each start: what was allowed may have changed meanwhile.
                 arming::check(board)?;
                 let process = hire(board, name)?;
@@ -152,15 +158,20 @@ pub(crate) fn dismiss(board: &Board, hired: &BTreeMap<String, Process>, everybod
     }
 }
 
+/// Whether its runner is one of this program.
+fn is_ours(profile: &Profile) -> bool {
+    profile.runner == Runner::Command || profile.thinks()
+}
+
 /// Whether there is a task for a teammate.
 fn is_ready(board: &Board, profile: &Profile) -> bool {
-    profile.runner == Runner::Command && claimants::first_choice(board, &teammate::claimant(profile)).is_some()
+    is_ours(profile) && claimants::first_choice(board, &teammate::claimant(profile)).is_some()
 }
 
 /// Whether words wait for a teammate that reads them in a turn of their own.
 fn has_message(board: &Board, profile: &Profile) -> bool {
     let inbox = || Inbox::open(Arc::new(board.place().inboxes().ok()?), &profile.name).ok();
-    profile.command.is_some() && inbox().is_some_and(|inbox| !inbox.is_empty())
+    (profile.command.is_some() || profile.thinks()) && inbox().is_some_and(|inbox| !inbox.is_empty())
 }
 
 fn hire(board: &Board, name: &Name) -> Result<Child, Failure> {

@@ -2,6 +2,7 @@
 
 mod heard;
 mod record;
+mod spending;
 mod standing;
 mod turns;
 
@@ -29,7 +30,7 @@ use crate::run::audit::{self, Auditing};
 use crate::run::crewing::Crew;
 use crate::run::recording::Wanted;
 use crate::run::requests;
-use crate::run::roster::{self, Profiles};
+use crate::run::roster::{self, Limited, Profiles};
 use crate::run::settings::Settings;
 use crate::run::window::Window;
 
@@ -105,6 +106,8 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
 impl Daemon {
     fn enter(board: Board, run: Run, settings: Settings) -> Result<Daemon, Failure> {
         let events = Events::of_run(Arc::clone(run.dir()));
+        // Which models are at a limit is found out anew.
+        run.limits.discard()?;
         let state = run.state.update(|state| {
             state.daemon = Some(Process::current().clone());
             state.starts += 1;
@@ -147,7 +150,7 @@ impl Daemon {
             state.starts += 1;
             state.daemon = None;
             state.state = RunState::Error;
-            state.reason = Some(Reason { code: "settings".into(), who: None, text: format!("{why}; `crew start` tries again"), at: clock::now() });
+            state.reason = Some(Reason { code: "settings".into(), who: None, text: format!("{why}; `crew start` tries again"), at: clock::now(), until: None });
         })?;
         Ok(())
     }
@@ -233,10 +236,12 @@ impl Daemon {
     fn decide(&mut self, request: Option<Request>) -> Result<Step, Failure> {
         let place = self.board.place().clone();
         let profiles = self.profiles.read(&place)?;
-        let roster = roster::seats(&self.board, &profiles)?;
-        let work = self.crew.work(&self.board, &profiles);
+        let limited = Limited::read(&place, &self.run)?;
+        let roster = roster::seats(&self.board, &profiles, &limited)?;
+        let work = self.crew.work(&self.board, &profiles, &limited);
         let has_scope = !self.window.posts.is_empty() || teammates::goal::Goal::read(&place).map_err(|e| Failure::Usage(e.to_string()))?.is_some();
         self.count_lane_work()?;
+        self.count_spending()?;
         Ok(boundary::next(&Known {
             posts: &self.window.posts,
             last_seq: &self.window.last_seq,
@@ -283,7 +288,7 @@ impl Daemon {
                 Ok(After::Sleep(POLL))
             }
             Step::Sleep { state, until, why } => {
-                self.enter_state(state, Some(Reason { code: state.as_str().into(), who: None, text: why, at: clock::now() }))?;
+                self.enter_state(state, Some(Reason { code: state.as_str().into(), who: None, text: why, at: clock::now(), until }))?;
                 Ok(After::Sleep(self.pause(until)))
             }
         }
@@ -326,7 +331,8 @@ impl Daemon {
         let place = self.board.place().clone();
         let profiles = self.profiles.read(&place)?;
         let speaker = self.run.open_turn()?.filter(|turn| turn.begun.is_none()).map(|turn| turn.of);
-        let told = self.crew.keep(&mut self.board, &profiles, speaker.as_deref());
+        let limited = Limited::read(&place, &self.run)?;
+        let told = self.crew.keep(&mut self.board, &profiles, &limited, speaker.as_deref());
         match told {
             Err(Failure::Refused { rule: "not-armed", message }) => {
                 self.end_not_armed(&message)?;

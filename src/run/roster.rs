@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use board::Board;
 use board::name::Name;
 use board::place::Place;
+use board::run::{Limit, Run};
+use board::{Board, clock};
+use jiff::Timestamp;
+use teammates::config::Config;
 use teammates::profile::{Origin, Profile};
-use teammates::profiles;
+use teammates::{models, profiles};
 
 use crate::claimants;
+use crate::config;
 use crate::exit::Failure;
 use crate::rules::scheduler::Seat;
 
@@ -43,15 +47,43 @@ impl Profiles {
 }
 
 /// Who of them can take a turn in the thread, and whether it is free to.
-pub(crate) fn seats(board: &Board, profiles: &[&Profile]) -> Result<Vec<Seat>, Failure> {
+pub(crate) fn seats(board: &Board, profiles: &[&Profile], limited: &Limited) -> Result<Vec<Seat>, Failure> {
     let teammates = board.teammates()?;
     let is_busy =
         |name: &Name| teammates.iter().any(|seen| seen.name == *name && seen.living && seen.record.as_ref().is_some_and(|record| !record.holds.is_empty()));
     let speakers = profiles.iter().filter(|profile| profile.can_speak());
-    Ok(speakers.map(|profile| Seat { name: profile.name.to_string(), free: !is_busy(&profile.name), writes: profile.writes }).collect())
+    let seat = |profile: &&Profile| {
+        let limit = limited.of(profile);
+        Seat { name: profile.name.to_string(), free: limit.is_none() && !is_busy(&profile.name), writes: profile.writes, limit }
+    };
+    Ok(speakers.map(seat).collect())
+}
+
+/// Which models are at their limit, at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Limited {
+    config: Config,
+    limits: BTreeMap<String, Limit>,
+    now: Timestamp,
+}
+
+impl Limited {
+    /// As it is known now.
+    pub(crate) fn read(place: &Place, run: &Run) -> Result<Limited, Failure> {
+        let limits = run.limits.all()?;
+        // Most of the time there are none, and then no account matters.
+        let config = if limits.is_empty() { Config::default() } else { config::read(place)? };
+        Ok(Limited { config, limits, now: clock::now() })
+    }
+
+    /// What keeps every model of a teammate from being called; `None`: nothing.
+    pub(crate) fn of(&self, profile: &Profile) -> Option<Limit> {
+        models::limit(profile, &self.config, &self.limits, self.now)
+    }
 }
 
 /// The same, for whoever looks once.
 pub(crate) fn of(board: &Board) -> Result<Vec<Seat>, Failure> {
-    seats(board, &Profiles::default().read(board.place())?)
+    let limited = Run::existing(board.place())?.map(|run| Limited::read(board.place(), &run)).transpose()?.unwrap_or_default();
+    seats(board, &Profiles::default().read(board.place())?, &limited)
 }

@@ -95,7 +95,7 @@ fn give_up(run: &Run, events: &Events, restarts: usize) -> Result<Exit, Failure>
     run.state.update(|state| {
         state.daemon = None;
         state.state = RunState::Error;
-        state.reason = Some(Reason { code: "giveup".into(), who: None, text, at: clock::now() });
+        state.reason = Some(Reason { code: "giveup".into(), who: None, text, at: clock::now(), until: None });
     })?;
     Ok(Exit::FAILED)
 }

@@ -35,6 +35,10 @@ pub(crate) fn state(state: &State, turn: Option<&OpenTurn>, next: Option<&str>, 
         let is_named = |who: &&str| !reason.text.starts_with(who);
         let who = reason.who.as_deref().filter(is_named).map(|who| format!("{}: ", escape::line(who))).unwrap_or_default();
         lines.push(format!("  {who}{}", escape::block(&reason.text).replace('\n', "\n  ")));
+        if let Some(until) = reason.until.filter(|_| alive) {
+            let left = std::time::Duration::from_secs(u64::try_from(until.duration_since(now).as_secs()).unwrap_or(0));
+            lines.push(format!("  next look in {}", board::duration::print(left)));
+        }
     } else if !state.state.is_active() && state.state == RunState::Idle {
         lines.push("  `crew start` begins it".into());
     }

@@ -286,6 +286,18 @@ mod tests {
     }
 
     #[test]
+    fn what_can_only_be_taken_up_later_keeps_it_alive() {
+        let later = |now: f64, state: &State| {
+            let seen = Seen::Looked(Look::<u32> { later: true, woken_by_event: true, message: false, own_task: None, turn: false, claimable: None });
+            step(&PACE, state, seen, at(now))
+        };
+        let (state, action) = later(60.0, &started(0.0));
+        assert_eq!(action, Action::Wait { until: at(65.0) });
+        let (due, end) = live(&PACE, state, at(65.0), |_| Duration::ZERO);
+        assert_eq!((due.len(), end), (11, at(120.0)), "from then on the minute counts");
+    }
+
+    #[test]
     fn the_order_of_looking() {
         let full = Look { woken_by_event: false, message: true, own_task: Some(1), turn: true, claimable: Some(2), later: false };
         let cases = [

@@ -3,7 +3,11 @@
 //! A fallback is a model of *another* provider. To go round a limit with a second account of the same one is what no
 //! provider allows, so a chain that would do that is an error.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use board::run::Limit;
+use jiff::Timestamp;
 
 use crate::account::{Account, AccountError, AccountKind};
 use crate::config::Config;
@@ -18,6 +22,9 @@ const MAX_OUTPUT: u32 = 16_000;
 /// What a model of the kind takes at once where nobody says it, in tokens: what the smallest of the current ones do.
 const CONTEXT_ANTHROPIC: u64 = 200_000;
 const CONTEXT_OPENAI: u64 = 128_000;
+
+/// The account of what is played, and its provider.
+const SCRIPT: &str = "script";
 
 /// A model, and the way to call it.
 pub struct Model {
@@ -160,11 +167,15 @@ fn kind_of(word: &str) -> Option<AccountKind> {
 
 /// A model of a provider: by the account that is wished, by the only one that is declared of its kind, or by the usual one.
 fn of_kind(kind: AccountKind, name: &str, wish: &Wish<'_>, sources: &Sources<'_>) -> Result<Model, ModelError> {
-    let declared = |name: &str| sources.config.accounts.get(name).map(|table| Account::of(name, table));
-    let account = match wish.account {
+    of_account(&account_of_kind(kind, wish.account, sources.config)?, name, wish, sources)
+}
+
+fn account_of_kind(kind: AccountKind, wished: Option<&str>, config: &Config) -> Result<Account, ModelError> {
+    let declared = |name: &str| config.accounts.get(name).map(|table| Account::of(name, table));
+    let account = match wished {
         Some(wished) => declared(wished).ok_or_else(|| ModelError::NoAccount(wished.to_owned()))??,
         None => {
-            let all = sources.config.accounts.iter().map(|(name, table)| Account::of(name, table)).collect::<Result<Vec<_>, _>>()?;
+            let all = config.accounts.iter().map(|(name, table)| Account::of(name, table)).collect::<Result<Vec<_>, _>>()?;
             let mut fit: Vec<Account> = all.into_iter().filter(|account| account.kind == kind).collect();
             match (fit.pop(), fit.len()) {
                 (None, _) => Account::usual(kind),
@@ -179,7 +190,7 @@ fn of_kind(kind: AccountKind, name: &str, wish: &Wish<'_>, sources: &Sources<'_>
     if account.kind != kind {
         return Err(ModelError::OtherKind { account: account.name, found: account.kind.to_string(), wanted: kind.to_string() });
     }
-    of_account(&account, name, wish, sources)
+    Ok(account)
 }
 
 fn of_account(account: &Account, name: &str, wish: &Wish<'_>, sources: &Sources<'_>) -> Result<Model, ModelError> {
@@ -215,14 +226,62 @@ fn openai(http: Http, endpoint: Endpoint, mode: ToolMode) -> Box<dyn Provider> {
 impl Model {
     /// One that is not asked over the network: recorded answers.
     pub fn played(api: Box<dyn Provider>, name: &str, script: &Path) -> Model {
-        let (account, provider) = ("script".to_owned(), "script".to_owned());
+        let (account, provider) = (SCRIPT.to_owned(), SCRIPT.to_owned());
         Model { account, provider, name: name.to_owned(), effort: None, max_output: MAX_OUTPUT, context: CONTEXT_ANTHROPIC, api, site: site_of(script) }
     }
 
     /// What of the record of limits is about it: its account, and it alone.
     pub fn keys(&self) -> [String; 2] {
-        [self.account.clone(), format!("{}/{}", self.account, self.name)]
+        keys_of(&self.account, &self.name)
     }
+}
+
+fn keys_of(account: &str, model: &str) -> [String; 2] {
+    [account.to_owned(), format!("{account}/{model}")]
+}
+
+/// What keeps every model of a teammate from being called at a moment, the limit that is over first; `None`: nothing, as
+/// far as is known. Without its models' keys: for whoever only looks.
+pub fn limit(profile: &Profile, config: &Config, limits: &BTreeMap<String, Limit>, now: Timestamp) -> Option<Limit> {
+    if limits.is_empty() || !profile.thinks() {
+        return None;
+    }
+    let mut chain = vec![(own_account(profile, config), profile.model.clone().unwrap_or_default())];
+    // A chain that cannot be used is told of by the teammate itself.
+    chain.extend(profile.fallback.iter().filter_map(|word| word.split_once('/')).map(|(of, name)| (account_named(of, config), name.to_owned())));
+    let mut first: Option<Limit> = None;
+    for (account, model) in chain {
+        first = Some(sooner(first, of_keys(&keys_of(&account?, &model), limits, now)?));
+    }
+    first
+}
+
+/// What of these keys keeps a call from being made at a moment; `None`: nothing.
+pub(crate) fn of_keys(keys: &[String], limits: &BTreeMap<String, Limit>, now: Timestamp) -> Option<Limit> {
+    keys.iter().filter_map(|key| limits.get(key)).find(|limit| limit.until.is_none_or(|until| until > now)).cloned()
+}
+
+/// The one that is over first.
+pub fn sooner(one: Option<Limit>, other: Limit) -> Limit {
+    let end = |limit: &Limit| limit.until.unwrap_or(Timestamp::MAX);
+    one.filter(|one| end(one) <= end(&other)).unwrap_or(other)
+}
+
+fn own_account(profile: &Profile, config: &Config) -> Option<String> {
+    match (&profile.runner, &profile.account) {
+        (Runner::Script, _) => Some(SCRIPT.to_owned()),
+        (_, Some(account)) => Some(account.clone()),
+        (Runner::Anthropic, None) => account_named("anthropic", config),
+        (_, None) => account_named("openai", config),
+    }
+}
+
+/// The account that a word stands for: its own, or the one that pays for that kind.
+fn account_named(word: &str, config: &Config) -> Option<String> {
+    if config.accounts.contains_key(word) {
+        return Some(word.to_owned());
+    }
+    account_of_kind(kind_of(word)?, None, config).ok().map(|account| account.name)
 }
 
 fn site_of(script: &Path) -> String {

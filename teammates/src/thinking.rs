@@ -28,7 +28,7 @@ use board::{Result, clock};
 use jiff::Timestamp;
 
 use crate::conversation::{Conversation, Identity};
-use crate::models::Model;
+use crate::models::{self, Model, sooner};
 use crate::profile::Profile;
 use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
@@ -154,12 +154,11 @@ impl Thinker {
 
     /// What keeps every one of its models from being called at that moment, the one that is over first; `None`: nothing.
     pub fn limit(&self, now: Timestamp) -> Result<Option<Limit>> {
+        let limits = self.run.limits.all()?;
         let mut first: Option<Limit> = None;
         for model in &self.thinking.models {
-            match self.run.limits.of_keys(&model.keys().each_ref().map(String::as_str), now)? {
-                None => return Ok(None),
-                Some(limit) => first = Some(sooner(first, limit)),
-            }
+            let Some(limit) = models::of_keys(&model.keys(), &limits, now) else { return Ok(None) };
+            first = Some(sooner(first, limit));
         }
         Ok(first)
     }
@@ -288,10 +287,4 @@ impl Outcome {
             Outcome::CutShort(why) => format!("the turn was cut short: {why}"),
         }
     }
-}
-
-/// The one that is over first.
-fn sooner(one: Option<Limit>, other: Limit) -> Limit {
-    let end = |limit: &Limit| limit.until.unwrap_or(Timestamp::MAX);
-    one.filter(|one| end(one) <= end(&other)).unwrap_or(other)
 }

@@ -103,12 +103,6 @@ impl Limits {
         })
     }
 
-    /// What keeps these from being called at that moment; `None`: nothing. Changes nothing: for whoever only looks.
-    pub fn of_keys(&self, keys: &[&str], now: Timestamp) -> Result<Option<Limit>> {
-        let limits = self.all()?;
-        Ok(keys.iter().filter_map(|key| limits.get(*key)).find(|limit| limit.until.is_none_or(|until| until > now)).cloned())
-    }
-
     /// Says that an account is not to be called; the answer is what is known of it now. The later end counts.
     pub fn set(&self, key: &str, lasts: Lasts, why: &str, now: Timestamp) -> Result<Limit> {
         self.0.update(|file| {

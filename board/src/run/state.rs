@@ -99,6 +99,9 @@ pub struct Reason {
     pub text: String,
     /// Since when.
     pub at: Timestamp,
+    /// When it goes on by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// Turns in a row of one teammate that came to nothing.
@@ -167,6 +170,9 @@ pub struct State {
     /// What it has spent, in US dollars.
     #[serde(skip_serializing_if = "is_zero")]
     pub spent_usd: f64,
+    /// How much of the ledger of calls is counted in that, in bytes; `None`: nothing was counted yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
     /// What is not known here.
     #[serde(flatten)]
     pub others: BTreeMap<String, Value>,

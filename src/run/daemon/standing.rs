@@ -8,14 +8,14 @@ use board::{Result, clock};
 use super::{After, Daemon, NOT_ARMED};
 use crate::arming;
 use crate::exit::Failure;
-use crate::rules::boundary::Request;
+use crate::rules::boundary::{Request, SPEND_BUDGET};
 use crate::run::{crewing, requests};
 
 impl Daemon {
     /// Ends the run, unless a person has said something meanwhile.
     pub(super) fn end(&mut self, state: RunState, code: &str, who: Option<String>, text: String, request: Option<Request>) -> Result<After, Failure> {
         let applied = self.window.last();
-        let reason = Reason { code: code.to_owned(), who, text, at: clock::now() };
+        let reason = Reason { code: code.to_owned(), who, text, at: clock::now(), until: None };
         self.change_state(|kept| {
             kept.applied = applied;
             kept.daemon = None;
@@ -35,7 +35,7 @@ impl Daemon {
             requests::withdraw(self.run.dir())?;
         }
         self.close_untaken()?;
-        crewing::dismiss(&self.board, &crewing::of_run(&self.board, &self.state.hired), state == RunState::Stopped);
+        crewing::dismiss(&self.board, &crewing::of_run(&self.board, &self.state.hired), state == RunState::Stopped || code == SPEND_BUDGET);
         Ok(After::End)
     }
 

@@ -35,6 +35,7 @@ enum End {
     Posted(u64),
     Silent(String),
     Lost(String),
+    Limited(String),
     Stopped,
 }
 
@@ -123,10 +124,11 @@ impl Daemon {
             Some(0) => Kind::WorkDone,
             Some(TRY_LATER) => Kind::Wait,
             _ => {
-                let end = match (stop || open.stop.is_some(), ended.lost) {
-                    (true, _) => End::Stopped,
-                    (false, true) => End::Lost(ended.how.clone()),
-                    (false, false) => End::Silent(ended.how.clone()),
+                let end = match ended {
+                    _ if stop || open.stop.is_some() => End::Stopped,
+                    Ended { lost: true, how, .. } => End::Lost(how.clone()),
+                    Ended { limited: true, how, .. } => End::Limited(how.clone()),
+                    Ended { how, .. } => End::Silent(how.clone()),
                 };
                 if ended.exit.is_none() {
                     self.cut_short.insert(open.of.clone());
@@ -223,6 +225,7 @@ impl Daemon {
                 self.tell("turn.lost", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how }));
                 self.change_state(|state| Silent::count(&mut state.lost, &open.of, &open.turn))?;
             }
+            End::Limited(how) => self.tell("turn.limited", serde_json::json!({ "who": open.of, "turn": open.turn, "how": how })),
             End::Stopped => self.tell("turn.stopped", serde_json::json!({ "who": open.of, "turn": open.turn })),
         }
         self.stopping = None;
