@@ -21,7 +21,7 @@ mod cancel;
 mod driving;
 mod error;
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
 mod http;
 pub mod limits;
 pub mod openai_chat;

@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 
 /// How an answer ends.
 #[derive(Clone, Copy)]
-pub(super) enum End {
+pub(crate) enum End {
     /// As it should.
     Whole,
     /// The connection is gone in the middle.
@@ -19,38 +19,38 @@ pub(super) enum End {
 }
 
 /// An answer: a head (status line and headers) and the chunks of its body, each of which comes by itself.
-pub(super) struct Answer {
-    pub(super) head: String,
-    pub(super) chunks: Vec<Vec<u8>>,
-    pub(super) end: End,
+pub(crate) struct Answer {
+    pub(crate) head: String,
+    pub(crate) chunks: Vec<Vec<u8>>,
+    pub(crate) end: End,
 }
 
 impl Answer {
     /// A stream of events.
-    pub(super) fn stream(chunks: Vec<Vec<u8>>, end: End) -> Answer {
+    pub(crate) fn stream(chunks: Vec<Vec<u8>>, end: End) -> Answer {
         Answer { head: "200 OK\r\ncontent-type: text/event-stream".into(), chunks, end }
     }
 
     /// A whole stream of events, in one piece.
-    pub(super) fn events(events: &[Value]) -> Answer {
+    pub(crate) fn events(events: &[Value]) -> Answer {
         Answer::stream(vec![sse(events).into_bytes()], End::Whole)
     }
 }
 
 /// Events as they are sent, each with the line for its type.
-pub(super) fn sse(events: &[Value]) -> String {
+pub(crate) fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message"))).collect()
 }
 
 /// The server. A connection, an answer.
-pub(super) struct Server {
-    pub(super) url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     task: AbortHandle,
 }
 
 impl Server {
-    pub(super) async fn of(answers: Vec<Answer>) -> Server {
+    pub(crate) async fn of(answers: Vec<Answer>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -60,15 +60,15 @@ impl Server {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let request = read(&mut stream).await;
                 seen.lock().unwrap().push(request);
-                // The client may be gone, if it was told to end.
-                let _ = write(&mut stream, &answer).await;
+                // Beside the next one: some answers never end. The client may be gone, if it was told to end.
+                tokio::spawn(async move { write(&mut stream, &answer).await });
             }
         });
         Server { url, requests, task: task.abort_handle() }
     }
 
     /// What was asked: the head in small letters and the body.
-    pub(super) fn requests(&self) -> Vec<(String, Value)> {
+    pub(crate) fn requests(&self) -> Vec<(String, Value)> {
         self.requests.lock().unwrap().clone()
     }
 }
