@@ -17,7 +17,7 @@ use board::index::Entry;
 use board::place::Place;
 use board::task::Task;
 use teammates::goal::Goal;
-use teammates::profile::Origin;
+use teammates::profile::{Origin, Profile};
 use teammates::profiles;
 
 pub(crate) use self::consent::Consent;
@@ -200,15 +200,26 @@ fn commands(task: &Task, scope: Scope) -> Vec<Brought> {
     work.chain(check).map(|command| Brought { file: file.clone(), command: command.to_string() }).collect()
 }
 
+/// What a teammate would run here, in words: its command, or whatever a model thinks of.
+fn runs(profile: &Profile) -> Option<String> {
+    let at = || profile.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
+    let model = || profile.model.as_deref().unwrap_or("recorded answers");
+    let may = if profile.writes { "which may run any command" } else { "which may run commands that only read" };
+    match profile.thinks() {
+        true => Some(format!("({} {}{}, {may})", profile.runner, model(), at())),
+        false => profile.command.as_ref().map(ToString::to_string),
+    }
+}
+
 /// What the teammates' files would run, by file; of each that cannot be used, why.
 fn of_profiles(place: &Place, named: Option<&Path>) -> Result<Vec<Result<Brought, Failure>>, Failure> {
     let mut files = profiles::files(place)?;
     files.extend(named.map(Path::to_owned));
     files.sort();
     let of_file = |file: PathBuf| match claimants::read_profile(&file, Origin::Crew) {
-        Ok(profile) => profile.and_then(|profile| profile.command).map(|command| {
+        Ok(profile) => profile.as_ref().and_then(runs).map(|command| {
             let file = file.strip_prefix(place.project()).map(PathBuf::from).unwrap_or(file);
-            Ok(Brought { file, command: command.to_string() })
+            Ok(Brought { file, command })
         }),
         Err(e) => Some(Err(e)),
     };

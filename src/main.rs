@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod template;
 mod terminal;
+mod thinking;
 mod view;
 
 fn main() -> std::process::ExitCode {

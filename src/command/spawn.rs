@@ -26,6 +26,7 @@ use crate::interrupt;
 use crate::log::{self, Log};
 use crate::machine;
 use crate::run::at_work;
+use crate::thinking;
 
 /// Start a teammate: it claims tasks, works, waits for more, and ends after a minute with nothing to do.
 ///
@@ -64,8 +65,8 @@ impl Spawn {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let profile = self.profile(board.place(), &self.name)?;
-        if profile.runner != Runner::Command {
-            let message = format!("{}: the runner {} is not part of this crewboard yet; `command` is", profile.name, profile.runner);
+        if profile.runner != Runner::Command && !profile.thinks() {
+            let message = format!("{}: the runner {} is not part of this crewboard yet; command, anthropic, openai and script are", profile.name, profile.runner);
             return Err(refused(message));
         }
         let waits = config::apply(&mut board)?;
@@ -75,7 +76,7 @@ impl Spawn {
             false => arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn", self.from.as_deref())?,
         };
         match self.foreground {
-            true => live(context, Workplace::open(board).map_err(start)?, profile, waits, consent, self.hired),
+            true => self.live(context, Workplace::open(board).map_err(start)?, profile, waits, consent),
             false => self.detach(context, &board),
         }
     }
@@ -139,7 +140,11 @@ fn origin(file: &Path) -> Origin {
     if claude { Origin::ClaudeAgent } else { Origin::Crew }
 }
 
-fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits, consent: Consent, hired: bool) -> Result<Exit, Failure> {
+impl Spawn {
+    fn live(&self, context: &Context, workplace: Workplace, profile: Profile, waits: Waits, consent: Consent) -> Result<Exit, Failure> {
+    let hired = self.hired;
+    let thinking = thinking::of(&workplace, &profile)?;
+    forget_limits(&workplace, hired)?;
     log::begin(Log::Diary);
     let runtime = machine::runtime().map_err(start)?;
     LocalSet::new().block_on(&runtime, async {
@@ -151,7 +156,7 @@ fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits,
         };
         let name = profile.name.clone();
         let place = workplace.place().clone();
-        let teammate = Teammate::enter(workplace, profile, waits, Box::new(consent), machine::events())?;
+        let teammate = Teammate::enter(workplace, profile, waits, Box::new(consent), thinking, machine::events())?;
         if hired {
             teammate.say_hired()?;
             // The run may have been stopped since it asked for this.
@@ -164,6 +169,17 @@ fn live(context: &Context, workplace: Workplace, profile: Profile, waits: Waits,
         context.say(format!("{name} has shut down"));
         Ok(if interrupted.get() { Exit::INTERRUPTED } else { Exit::DONE })
     })
+    }
+}
+
+/// What is known of limits of models is the run's; where none is at work and nobody else is, it is found out anew.
+fn forget_limits(workplace: &Workplace, hired: bool) -> Result<(), Failure> {
+    let run = Run::of(workplace.place())?;
+    let alone = !hired && !workplace.board().teammates()?.iter().any(|seen| seen.living);
+    if alone && !at_work::is_at_work(&run)? {
+        run.limits.discard()?;
+    }
+    Ok(())
 }
 
 /// Waits until a teammate has its name, or has ended without it.

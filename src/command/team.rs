@@ -74,6 +74,7 @@ fn member(seen: &Seen) -> Member {
         (false, _) => "dead",
     };
     let at_work = !matches!(status, "shutdown" | "dead");
+    let doing = record.filter(|_| at_work).and_then(|record| record.doing.as_ref());
     Member {
         name: seen.name.to_string(),
         status,
@@ -84,5 +85,8 @@ fn member(seen: &Seen) -> Member {
         since: record.map(|record| record.since),
         pid: record.filter(|_| at_work).map(|record| record.process.pid),
         runner: record.map(|record| record.runner.clone()),
+        doing: doing.map(|doing| doing.what.clone()),
+        doing_since: doing.map(|doing| doing.since),
+        background: record.filter(|_| at_work).map(|record| record.background.clone()).unwrap_or_default(),
     }
 }
