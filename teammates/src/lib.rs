@@ -49,6 +49,7 @@ pub mod environment;
 #[cfg(test)]
 mod fixture;
 mod front_matter;
+pub mod gatekeeper;
 mod gathering;
 pub mod goal;
 pub mod group_record;

@@ -95,6 +95,9 @@ pub struct Ask {
     /// Whether what it held was let go.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
+    /// The commands that were run under an approved gate: each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<String>,
 }
 
 /// `asks.json`.
@@ -176,6 +179,16 @@ impl Asks {
         self.0.update(|file| file.asks.iter_mut().for_each(&mut change))
     }
 
+    /// Takes an approved gate of a teammate as used for a command: the first that quotes it, and under which it was not run
+    /// yet. `false`: there is none. That it is used is on disk before the answer; of several that ask at once for one gate,
+    /// one gets `true`.
+    pub fn use_gate(&self, from: &str, command: &str, quotes: impl Fn(&str) -> bool) -> Result<bool> {
+        self.0.update(|file| {
+            let gate = file.asks.iter_mut().find(|ask| ask.is_approved_gate_of(from) && !ask.used.iter().any(|used| used == command) && quotes(&ask.text));
+            gate.map(|gate| gate.used.push(command.to_owned())).is_some()
+        })
+    }
+
     /// Takes out those that no longer mean anything.
     pub fn retain(&self, keep: impl FnMut(&Ask) -> bool) -> Result<()> {
         self.0.update(|file| file.asks.retain(keep))
@@ -207,7 +220,13 @@ impl Ask {
             answer: None,
             told_in: None,
             released: false,
+            used: Vec::new(),
         }
+    }
+
+    fn is_approved_gate_of(&self, from: &str) -> bool {
+        let decision = self.answer.as_ref().and_then(|answer| answer.decision);
+        self.kind == AskKind::Gate && self.from == from && decision == Some(Decision::Approved)
     }
 
     /// Whether it keeps a capability from the team.
@@ -238,6 +257,7 @@ mod tests {
             answer: None,
             told_in: None,
             released: false,
+            used: Vec::new(),
         };
         let yes = Answer { at: now, decision: Some(Decision::Approved), text: None };
         let no = Answer { decision: Some(Decision::Denied), ..yes.clone() };

@@ -89,11 +89,17 @@ impl GateList {
 
     /// The part of a command that the list names, as it stands there or as a shell would read it; `None`: nothing.
     pub fn names(&self, command: &str) -> Option<String> {
+        self.found(command).map(|(_, part)| part)
+    }
+
+    /// The pattern, as it was written, that names something in a command; `None`: none does.
+    pub fn pattern_in(&self, command: &str) -> Option<&str> {
+        self.found(command).map(|(pattern, _)| pattern.as_str())
+    }
+
+    fn found(&self, command: &str) -> Option<(&Regex, String)> {
         let plain = plain(command);
-        [command, &*plain]
-            .into_iter()
-            .find_map(|text| self.patterns.iter().find_map(|pattern| pattern.find(text)))
-            .map(|found| found.as_str().trim().to_owned())
+        [command, &*plain].into_iter().find_map(|text| self.patterns.iter().find_map(|pattern| Some((pattern, pattern.find(text)?.as_str().trim().to_owned()))))
     }
 }
 
