@@ -3,6 +3,7 @@
 pub(crate) mod board;
 pub(crate) mod filesystem;
 pub(crate) mod lock_trial;
+pub(crate) mod team;
 
 use ::board::task_id::TaskId;
 use serde::Serialize;

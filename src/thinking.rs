@@ -1,6 +1,5 @@
 //! What a teammate that thinks is given: its models, and what the run does for its turns.
 
-use std::path::Path;
 use std::rc::Rc;
 
 use board::name::Name;
@@ -8,7 +7,7 @@ use board::place::Place;
 use teammates::config::Config;
 use teammates::gatekeeper::Gates;
 use teammates::models::{self, Sources};
-use teammates::profile::{Profile, Runner};
+use teammates::profile::Profile;
 use teammates::provider::prices::Prices;
 use teammates::provider::retry::Patience;
 use teammates::provider::{Http, Proxies, Timeouts};
@@ -17,7 +16,7 @@ use teammates::workplace::Workplace;
 
 use crate::config;
 use crate::exit::{Failure, start};
-use crate::run::crew_tools;
+use crate::run::crew_tools::CrewTools;
 
 /// What a teammate needs to think; `None`: its runner is no model.
 pub(crate) fn of(workplace: &Workplace, profile: &Profile) -> Result<Option<Thinking>, Failure> {
@@ -31,7 +30,7 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile) -> Result<Option<Thin
     let prices = Prices::of(&config.prices).map_err(|e| config::refused(format!("{file}: {e}")))?;
     Ok(Some(Thinking {
         models,
-        crews: crew_tools::of(workplace, profile),
+        crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
         prices,
         compact_at: config.compact_at.get(),

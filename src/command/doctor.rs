@@ -12,7 +12,7 @@ use crate::health::{self, Finding, Level};
 use crate::terminal;
 use crate::view::findings;
 
-/// Look for what is wrong with the board and its disk
+/// Look for what is wrong with the board, its disk and its team
 ///
 /// Tries the locks of this filesystem with two processes, and whatever else the board relies on. Exit code 1: there
 /// are problems. --fix repairs only what is safe: claims of dead holders go back, edges and ids are put right. Files
@@ -36,6 +36,7 @@ impl Doctor {
         let mut found = vec![format(&board)];
         found.extend(health::filesystem::findings(&board));
         found.extend(health::board::findings(&mut board)?);
+        found.extend(health::team::findings(&board));
         if self.fix {
             fix(&mut board, &found)?;
             let left = health::board::findings(&mut board)?;

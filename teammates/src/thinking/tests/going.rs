@@ -28,6 +28,23 @@ fn from_the_opening_to_the_first_post() {
 }
 
 #[test]
+fn what_a_model_says_is_shown_as_it_comes() {
+    run(async {
+        let begun = sse(&events(&[text("I look.")], "end_turn", 100)[..3]);
+        let server = Server::of(vec![Answer::stream(vec![begun.into_bytes()], End::Never)]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        let log = stage.thinker.workplace.place().turn_log("t1");
+        let shown = async {
+            while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains("I look.")) {
+                tokio::task::yield_now().await;
+            }
+            "seen".to_owned()
+        };
+        assert_eq!(stage.thinker.perform(&stage.turn("t1"), shown).await, Outcome::CutShort("seen".into()));
+    });
+}
+
+#[test]
 fn a_conversation_goes_on_from_turn_to_turn() {
     run(async {
         let server = Server::of(vec![says(&[post("one")]), says(&[post("two")])]).await;
