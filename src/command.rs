@@ -30,7 +30,6 @@ mod notice;
 mod pause;
 mod post;
 mod quota;
-mod rehearsal;
 mod release;
 mod reopen;
 mod restore;

@@ -15,6 +15,7 @@ mod machine;
 mod output;
 mod progress;
 mod prospects;
+mod rehearsal;
 mod rules;
 mod run;
 mod schema;

@@ -11,6 +11,7 @@ pub(crate) mod at_rest;
 pub(crate) mod at_work;
 pub(crate) mod audit;
 mod awake;
+pub(crate) mod crew_tools;
 pub(crate) mod crewing;
 pub(crate) mod daemon;
 mod effects;

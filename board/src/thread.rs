@@ -96,8 +96,12 @@ impl Thread {
     /// Costs the posts since the claim, and those of an hour before: clocks are put back now and then.
     pub fn of_turn(&self, turn: &str, claimed: Timestamp) -> Result<Option<Post>> {
         let earliest = claimed.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
-        let since = self.take_while(|post| post.ts.is_none_or(|ts| ts >= earliest))?;
-        Ok(since.into_iter().rev().find(|post| post.turn.as_deref() == Some(turn) && post.is_of_teammate()))
+        Ok(self.back_to(earliest)?.into_iter().rev().find(|post| post.turn.as_deref() == Some(turn) && post.is_of_teammate()))
+    }
+
+    /// The posts that were appended at a moment or later, by the clock then, oldest first. Costs those posts.
+    pub fn back_to(&self, earliest: Timestamp) -> Result<Vec<Post>> {
+        self.take_while(|post| post.ts.is_none_or(|ts| ts >= earliest))
     }
 
     /// The last so many posts, oldest first.

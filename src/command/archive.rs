@@ -9,9 +9,9 @@ use board::task_id::TaskId;
 use jiff::Timestamp;
 
 use super::PATIENCE;
-use super::rehearsal::once;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::once;
 
 /// So many tasks are moved before others get the lock.
 const BATCH: usize = 128;

@@ -5,10 +5,10 @@ use board::edits;
 use board::task_id::TaskId;
 
 use super::PATIENCE;
-use super::rehearsal::rehearse;
 use super::retry::say_status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::rehearse;
 
 /// Let a task wait for others
 #[derive(Debug, clap::Args)]

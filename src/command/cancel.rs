@@ -7,9 +7,9 @@ use board::task_id::TaskId;
 use board::transition;
 
 use super::PATIENCE;
-use super::rehearsal::{moment, once, rehearse};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::{moment, once, rehearse};
 
 /// Cancel tasks: they are not to be done
 ///

@@ -5,10 +5,10 @@ use board::edits;
 use board::task_id::TaskId;
 
 use super::PATIENCE;
-use super::rehearsal::rehearse;
 use super::task_options::TaskOptions;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::rehearse;
 
 /// Change what a task says
 ///

@@ -6,9 +6,9 @@ use board::task_id::TaskId;
 use board::transition::{self, By, Ending};
 
 use super::PATIENCE;
-use super::rehearsal::{moment, rehearse};
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::{moment, rehearse};
 
 /// Say that a task that you hold is done
 ///

@@ -2,6 +2,7 @@
 
 use board::name::Name;
 use board::run::{AskKind, Run};
+use board::task_id::TaskId;
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -40,14 +41,19 @@ pub(crate) struct Notice {
     /// The turn in which it is told
     #[arg(long, env = "CREW_TURN", value_name = "ID", hide_env_values = true)]
     turn: Option<String>,
+
+    /// The task that the turn holds
+    #[arg(long, env = "CREW_TASK_ID", value_name = "ID", hide_env_values = true)]
+    task: Option<TaskId>,
 }
 
 impl Notice {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let board = context.board()?;
+        let mut board = context.board()?;
         let run = Run::of(board.place())?;
-        if let (Some(text), Some(name)) = (&self.tell, &self.name) {
-            let number = noticing::raise(&run, name, self.turn.as_deref().filter(|turn| !turn.is_empty()), text, self.holds)?;
+        if let (Some(text), Some(who)) = (&self.tell, &self.name) {
+            let turn = self.turn.as_deref().filter(|turn| !turn.is_empty());
+            let number = noticing::raise(&mut board, &run, noticing::Notice { who, turn, task: self.task.as_ref(), text, holds: self.holds })?;
             context.print(match context.json {
                 true => serde_json::json!({ "id": number }).to_string(),
                 false => number.to_string(),

@@ -6,7 +6,7 @@ use board::task_id::TaskId;
 
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
-use crate::run::lane_post;
+use crate::run::lane_post::{self, Whence};
 use crate::run::posting::{self, Shown};
 
 /// Post in the thread: a teammate's move, which ends its turn. Prints the post's number
@@ -56,7 +56,7 @@ impl Post {
         let who = self.acting.name.as_str();
         let turn = self.turn.as_deref().filter(|turn| !turn.is_empty());
         let appended = match &self.task {
-            Some(task) => lane_post::post(&mut board, &run, &self.acting.name, task, turn, said)?,
+            Some(task) => lane_post::post(&mut board, &run, &self.acting.name, task, turn, said, whence(task))?,
             None => posting::post(board.place(), &run, who, turn, said, Shown::ByTree)?,
         };
         match context.json {
@@ -76,4 +76,10 @@ impl Post {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether somebody waits for a command to end of which this is part.
+fn whence(id: &TaskId) -> Whence {
+    let of_this_attempt = std::env::var_os("CREW_TASK_ID").is_some_and(|task| task == id.as_str()) && std::env::var_os("CREW_LOG_DIR").is_some();
+    if of_this_attempt { Whence::Command } else { Whence::Shell }
 }

@@ -6,10 +6,10 @@ use board::task_id::TaskId;
 use board::transition;
 
 use super::PATIENCE;
-use super::rehearsal::{once, rehearse};
 use super::retry::say_status;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::{once, rehearse};
 
 /// Put cancelled tasks back, or with a reason completed ones
 #[derive(Debug, clap::Args)]

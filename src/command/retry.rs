@@ -6,9 +6,9 @@ use board::task_id::TaskId;
 use board::transition;
 
 use super::PATIENCE;
-use super::rehearsal::{once, rehearse};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::{once, rehearse};
 
 /// Put failed tasks back: pending again, with all their retries
 #[derive(Debug, clap::Args)]

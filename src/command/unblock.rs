@@ -5,9 +5,9 @@ use board::edits;
 use board::task_id::TaskId;
 
 use super::PATIENCE;
-use super::rehearsal::rehearse;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::rehearsal::rehearse;
 
 /// Let a task wait no longer
 #[derive(Debug, clap::Args)]

@@ -14,7 +14,6 @@ use teammates::lane_move;
 use teammates::profile::Origin;
 
 use crate::claimants;
-
 use crate::config;
 use crate::exit::Failure;
 use crate::rules::credit::{self, Credit};
@@ -22,32 +21,52 @@ use crate::run::PATIENCE;
 use crate::run::effects::Effects;
 use crate::run::settings::Settings;
 
-/// Posts. What it brings about comes when the command of the attempt has ended; for a claim from a shell, at once.
-pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn: Option<&str>, said: Move) -> Result<Appended, Failure> {
+/// Who posts, and so who ends the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whence {
+    /// The command of an attempt: whoever waits for that ends the turn when the command has ended.
+    Command,
+    /// A claim from a shell: nobody waits for a command, and the post itself ends the turn.
+    Shell,
+    /// A model: whoever lets it speak ends the turn. It has no exit code that could show work.
+    Model,
+}
+
+/// Posts. What it brings about for the task comes when the turn is ended.
+pub(crate) fn post(board: &mut Board, run: &Run, who: &Name, task: &TaskId, turn: Option<&str>, said: Move, whence: Whence) -> Result<Appended, Failure> {
     let settings = Settings::read(board)?;
     run.check()?;
-    let credited = credit(board, who, task, &said)?;
+    let credit = credit(board, who, task, &said, whence)?;
+    let credited = credit.as_ref().map(|credit| *credit == Credit::Given);
     let appended = append(board, run, who, task, turn, &said, credited)?;
-    if credited == Some(false) {
-        run.note(appended.post.seq, format!("the work_done of {who} is not credited: the tree shows no work of this turn"))?;
+    if let Some(Credit::Refused(why)) = credit {
+        run.note(appended.post.seq, format!("the work_done of {who} is not credited: {why}"))?;
     }
     let effects = Effects { run, patterns: &settings.patterns, gate_mode: settings.gate_mode };
     effects.on_asks(&appended.post)?;
-    if is_from_a_shell(board, task)? {
+    if whence == Whence::Shell && board.read_task(task).is_ok_and(|(_, task)| task.claim.is_some()) {
         end(board, run, who, task, &appended, &said)?;
     }
     Ok(appended)
 }
 
 /// What the tree says of work on a task without a command, where it was put down how it stood. `None`: the exit code and
-/// the check say it. Judged before anything is locked: that may take its time.
-fn credit(board: &Board, who: &Name, id: &TaskId, said: &Move) -> Result<Option<bool>, Failure> {
+/// the check say it, or what is merged of a working tree of its own. Judged before anything is locked: that may take its
+/// time.
+fn credit(board: &Board, who: &Name, id: &TaskId, said: &Move, whence: Whence) -> Result<Option<Credit>, Failure> {
     let place = board.place();
+    let Some((task, claim)) = board.read_task(id).ok().and_then(|(_, task)| task.claim.clone().map(|claim| (task, claim))) else { return Ok(None) };
+    if said.kind != Kind::WorkDone {
+        return Ok(None);
+    }
     let writes = claimants::read_profile(&place.profile(who), Origin::Crew)?.is_none_or(|profile| profile.writes);
-    let claim = board.read_task(id).ok().and_then(|(_, task)| task.claim);
-    let (Kind::WorkDone, true, Some(claim)) = (said.kind, writes, claim) else { return Ok(None) };
-    let Some(base) = lane_move::base(place, id, &claim.turn)? else { return Ok(None) };
-    Ok(Some(credit::of_turn(Some(&base), tree::state(place)?.as_ref(), false) == Credit::Given))
+    let base = if writes { lane_move::base(place, id, &claim.turn)? } else { None };
+    if let Some(base) = base {
+        return Ok(Some(credit::of_turn(Some(&base), tree::state(place)?.as_ref(), false)));
+    }
+    let nothing_shows_it = whence == Whence::Model && task.check.is_none() && (!writes || tree::state(place)?.is_none());
+    Ok(nothing_shows_it
+        .then_some(Credit::Refused("nothing is to be written here and the task has no check, so nothing shows the work; `done` says that it is finished")))
 }
 
 fn append(board: &mut Board, run: &Run, who: &Name, id: &TaskId, turn: Option<&str>, said: &Move, credited: Option<bool>) -> Result<Appended, Failure> {
@@ -78,12 +97,6 @@ fn held(locked: &LockedBoard<'_>, who: &Name, id: &TaskId, turn: Option<&str>) -
 
 fn no_turn(id: &TaskId, who: &Name) -> Failure {
     Error::Refused(Refusal { rule: Rule::NoTurn, task: Some(id.clone()), message: format!("{who} does not hold it") }).into()
-}
-
-/// Whether nobody waits for a command to end: then what the post brings about is done here.
-fn is_from_a_shell(board: &Board, id: &TaskId) -> Result<bool, Failure> {
-    let of_this_attempt = std::env::var_os("CREW_TASK_ID").is_some_and(|task| task == id.as_str()) && std::env::var_os("CREW_LOG_DIR").is_some();
-    Ok(!of_this_attempt && board.read_task(id).is_ok_and(|(_, task)| task.claim.is_some()))
 }
 
 fn end(board: &mut Board, run: &Run, who: &Name, id: &TaskId, appended: &Appended, said: &Move) -> Result<(), Failure> {

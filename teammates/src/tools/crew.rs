@@ -4,6 +4,7 @@
 //! thread, reading tasks, messages) is done in [`desk`]. The rest needs the run's rules, and so is a trait: [`Crew`].
 
 pub mod desk;
+pub mod letters;
 
 use std::pin::Pin;
 use std::rc::Rc;

@@ -1,10 +1,7 @@
 //! What of the team's tools the board does by itself: the memory, the thread, the tasks as they are, messages.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use board::clock;
-use board::inbox::{Inbox, Kind};
 use board::memory::{Memory, entries};
 use board::name::Name;
 use board::run::Run;
@@ -13,12 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::letters;
 use crate::tools::bounds::PAGE;
 use crate::tools::{Access, Answer, Family, Tool};
 use crate::workplace::Workplace;
-
-/// The longest message, in bytes.
-const LONGEST_MESSAGE: usize = 64 << 10;
 
 /// Where a teammate does this.
 pub struct Desk {
@@ -239,17 +234,6 @@ impl Desk {
     }
 
     fn send_message(&self, input: &SendMessage) -> Done {
-        let to = Name::new(&input.to).map_err(|e| e.to_string())?;
-        if input.text.trim().is_empty() || input.text.len() > LONGEST_MESSAGE {
-            return Err(format!("a message has between 1 and {LONGEST_MESSAGE} bytes; this one has {}", input.text.len()));
-        }
-        let place = self.workplace.place();
-        let teammates = self.workplace.board().teammates().map_err(|e| e.to_string())?;
-        if !teammates.iter().any(|seen| seen.name == to) && !place.profile(&to).is_file() {
-            let names: Vec<&str> = teammates.iter().map(|seen| seen.name.as_str()).collect();
-            return Err(format!("nobody is called {to}; there are: {}", names.join(", ")));
-        }
-        let sent = place.inboxes().and_then(|dir| Inbox::open(Arc::new(dir), &to)?.send(self.name.as_str(), Kind::Say, &input.text, clock::now()));
-        sent.map(|id| format!("Message {id} waits for {to}.")).map_err(|e| e.to_string())
+        letters::send(&self.workplace.board(), &self.name, &input.to, &input.text)
     }
 }

@@ -10,7 +10,7 @@ use board::task_id::TaskId;
 use board::transition::{MAX_LOST, Moment};
 
 /// Tries a change on copies of all the tasks, so that of several either all are changed or none.
-pub(super) fn rehearse(board: &Board, ids: &[TaskId], change: impl Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<()> {
+pub(crate) fn rehearse(board: &Board, ids: &[TaskId], change: impl Fn(&mut Document<'_>, &Task) -> Result<()>) -> Result<()> {
     ids.iter().try_for_each(|id| {
         let (bytes, task) = board.read_task(id)?;
         let mut document = Document::parse(&bytes).map_err(|problem| Error::NotATask { file: id.file_name(), problem })?;
@@ -19,12 +19,12 @@ pub(super) fn rehearse(board: &Board, ids: &[TaskId], change: impl Fn(&mut Docum
 }
 
 /// The present moment, as transitions want it.
-pub(super) fn moment() -> Moment<'static> {
+pub(crate) fn moment() -> Moment<'static> {
     Moment { now: clock::now(), boot: alive::boot(), max_lost: MAX_LOST }
 }
 
 /// Each id once, in the order given.
-pub(super) fn once(mut ids: Vec<TaskId>) -> Vec<TaskId> {
+pub(crate) fn once(mut ids: Vec<TaskId>) -> Vec<TaskId> {
     let mut seen = std::collections::BTreeSet::new();
     ids.retain(|id| seen.insert(id.clone()));
     ids
