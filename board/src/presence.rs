@@ -123,8 +123,16 @@ impl Presence {
         let file = teammates.open_record(&record_name(name), 0o666)?;
         let path = teammates.join(&record_name(name));
         let length = usize::try_from(disk::stamp(&file, &path)?.size).unwrap_or(0);
-        let record =
-            Record { process: Process::current().clone(), status: Activity::Idle, holds: Vec::new(), since: now, hired: false, doing: None, background: Vec::new(), runner: runner.to_owned() };
+        let record = Record {
+            process: Process::current().clone(),
+            status: Activity::Idle,
+            holds: Vec::new(),
+            since: now,
+            hired: false,
+            doing: None,
+            background: Vec::new(),
+            runner: runner.to_owned(),
+        };
         let mut presence = Presence { name: name.clone(), record, file, path, length, _held: held };
         presence.write()?;
         Ok(presence)

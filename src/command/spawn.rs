@@ -66,7 +66,8 @@ impl Spawn {
         let mut board = context.board()?;
         let profile = self.profile(board.place(), &self.name)?;
         if profile.runner != Runner::Command && !profile.thinks() {
-            let message = format!("{}: the runner {} is not part of this crewboard yet; command, anthropic, openai and script are", profile.name, profile.runner);
+            let message =
+                format!("{}: the runner {} is not part of this crewboard yet; command, anthropic, openai and script are", profile.name, profile.runner);
             return Err(refused(message));
         }
         let waits = config::apply(&mut board)?;
@@ -142,33 +143,33 @@ fn origin(file: &Path) -> Origin {
 
 impl Spawn {
     fn live(&self, context: &Context, workplace: Workplace, profile: Profile, waits: Waits, consent: Consent) -> Result<Exit, Failure> {
-    let hired = self.hired;
-    let thinking = thinking::of(&workplace, &profile)?;
-    forget_limits(&workplace, hired)?;
-    log::begin(Log::Diary);
-    let runtime = machine::runtime().map_err(start)?;
-    LocalSet::new().block_on(&runtime, async {
-        let (told, interrupted) = (interrupt::told().map_err(start)?, Rc::new(Cell::new(false)));
-        let flag = Rc::clone(&interrupted);
-        let told = async move {
-            told.await;
-            flag.set(true);
-        };
-        let name = profile.name.clone();
-        let place = workplace.place().clone();
-        let teammate = Teammate::enter(workplace, profile, waits, Box::new(consent), thinking, machine::events())?;
-        if hired {
-            teammate.say_hired()?;
-            // The run may have been stopped since it asked for this.
-            if !at_work::is_at_work(&Run::of(&place)?)? {
-                return Ok(Exit::DONE);
+        let hired = self.hired;
+        let thinking = thinking::of(&workplace, &profile)?;
+        forget_limits(&workplace, hired)?;
+        log::begin(Log::Diary);
+        let runtime = machine::runtime().map_err(start)?;
+        LocalSet::new().block_on(&runtime, async {
+            let (told, interrupted) = (interrupt::told().map_err(start)?, Rc::new(Cell::new(false)));
+            let flag = Rc::clone(&interrupted);
+            let told = async move {
+                told.await;
+                flag.set(true);
+            };
+            let name = profile.name.clone();
+            let place = workplace.place().clone();
+            let teammate = Teammate::enter(workplace, profile, waits, Box::new(consent), thinking, machine::events())?;
+            if hired {
+                teammate.say_hired()?;
+                // The run may have been stopped since it asked for this.
+                if !at_work::is_at_work(&Run::of(&place)?)? {
+                    return Ok(Exit::DONE);
+                }
             }
-        }
-        context.say(format!("{name} is at work"));
-        teammate.live(told).await?;
-        context.say(format!("{name} has shut down"));
-        Ok(if interrupted.get() { Exit::INTERRUPTED } else { Exit::DONE })
-    })
+            context.say(format!("{name} is at work"));
+            teammate.live(told).await?;
+            context.say(format!("{name} has shut down"));
+            Ok(if interrupted.get() { Exit::INTERRUPTED } else { Exit::DONE })
+        })
     }
 }
 

@@ -58,7 +58,8 @@ fn say_stopped(run: &Run) -> Result<bool, Failure> {
         let was_active = state.state.is_active();
         if was_active {
             state.state = RunState::Stopped;
-            state.reason = Some(Reason { code: "stop".into(), who: None, text: "a person stopped it; `crew start` goes on".into(), at: clock::now(), until: None });
+            state.reason =
+                Some(Reason { code: "stop".into(), who: None, text: "a person stopped it; `crew start` goes on".into(), at: clock::now(), until: None });
         }
         was_active
     })?)

@@ -29,13 +29,15 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             Err(failure) => found.push(Finding::of(Level::Problem, "teammate", failure.message())),
             Ok(Some(profile)) if profile.thinks() => {
                 any_thinks = true;
-                let made = thinking::with_sources(place, &config, |sources| {
-                    models::of_profile(&profile, sources).map_err(|e| Failure::Failed(e.to_string()))
-                });
+                let made = thinking::with_sources(place, &config, |sources| models::of_profile(&profile, sources).map_err(|e| Failure::Failed(e.to_string())));
                 found.push(match made {
                     Ok(models) => {
                         let chain: Vec<String> = models.iter().map(|model| format!("{model:?}")).collect();
-                        Finding::of(Level::Ok, "teammate", format!("{} can call {}; whether its key is good shows with its first turn", profile.name, chain.join(", then ")))
+                        Finding::of(
+                            Level::Ok,
+                            "teammate",
+                            format!("{} can call {}; whether its key is good shows with its first turn", profile.name, chain.join(", then ")),
+                        )
                     }
                     Err(failure) => Finding::of(Level::Problem, "teammate", format!("{}: {}", profile.name, failure.message())),
                 });
@@ -50,7 +52,11 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
 fn confinement() -> Finding {
     let support = teammates::confinement::support();
     match (support.landlock, support.keeps) {
-        (Some(version), true) => Finding::of(Level::Ok, "confinement", format!("the shells of models are confined (Landlock {version}): they write in their workspace and in temporary directories")),
+        (Some(version), true) => Finding::of(
+            Level::Ok,
+            "confinement",
+            format!("the shells of models are confined (Landlock {version}): they write in their workspace and in temporary directories"),
+        ),
         (Some(version), false) => Finding::of(
             Level::Note,
             "confinement",

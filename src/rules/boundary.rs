@@ -315,8 +315,16 @@ mod tests {
 
     fn decide_as(posts: &[Post], team: &[&str], change: impl FnOnce(&mut Setup)) -> Step {
         let posts: Vec<Post> = posts.iter().map(|post| Post { ts: post.ts.or(Some(at(i64::try_from(post.seq).unwrap()))), ..post.clone() }).collect();
-        let mut setup =
-            Setup { limits_of: Vec::new(), state: State::default(), limits: LIMITS, request: None, has_scope: true, work: Work::default(), ran: Duration::ZERO, now: at(1000) };
+        let mut setup = Setup {
+            limits_of: Vec::new(),
+            state: State::default(),
+            limits: LIMITS,
+            request: None,
+            has_scope: true,
+            work: Work::default(),
+            ran: Duration::ZERO,
+            now: at(1000),
+        };
         change(&mut setup);
         let Setup { limits_of, ref state, ref limits, request, has_scope, work, ran, now } = setup;
         let limit = |name: &str| limits_of.iter().find(|(of, _)| *of == name).map(|(_, limit)| limit.clone());
@@ -355,7 +363,8 @@ mod tests {
         assert_eq!(ends(&until(&[("alice", None), ("bob", None)], &nothing)), (RunState::Paused, "provider"));
         assert_eq!(until(&[("alice", None), ("bob", Some(8000))], &nothing), sleeps(RunState::RateLimited, 8000));
         // A handoff names one that is at its limit: it is waited for.
-        let named = decide_as(&[post(1, "alice", Kind::Handoff, Some("bob"))], &["alice", "bob", "carol"], |setup| setup.limits_of = vec![("bob", limit(Some(8000)))]);
+        let named =
+            decide_as(&[post(1, "alice", Kind::Handoff, Some("bob"))], &["alice", "bob", "carol"], |setup| setup.limits_of = vec![("bob", limit(Some(8000)))]);
         assert_eq!(named, sleeps(RunState::RateLimited, 8000));
         // Without turns in the thread it is about the tasks.
         let tasks = decide_as(&[], &[], |setup| setup.work.limit = Some(limit(Some(8000))));

@@ -273,9 +273,11 @@ fn answer(mut stream: &TcpStream, calls: u64, slow: bool) -> std::io::Result<()>
         let text = format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
         write!(stream, "{:x}\r\n{text}\r\n", text.len())
     };
-    while slow {
-        send(stream, &json!({ "type": "ping" }))?;
-        std::thread::sleep(Duration::from_secs(1));
+    if slow {
+        loop {
+            send(stream, &json!({ "type": "ping" }))?;
+            std::thread::sleep(Duration::from_secs(1));
+        }
     }
     for event in &events {
         send(stream, event)?;

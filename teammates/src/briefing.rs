@@ -55,7 +55,11 @@ impl Briefing<'_> {
 
     fn description(&self) -> String {
         let shown = opening::beginning(self.description, LONGEST_DESCRIPTION);
-        let cut = if shown.len() < self.description.len() { format!("\n(cut here; `task_get {{\"id\": \"{}\"}}` shows all of it)", self.task) } else { String::new() };
+        let cut = if shown.len() < self.description.len() {
+            format!("\n(cut here; `task_get {{\"id\": \"{}\"}}` shows all of it)", self.task)
+        } else {
+            String::new()
+        };
         let brief = if shown.trim().is_empty() { String::new() } else { format!("The brief:\n{}{cut}", indented(shown)) };
         let check = self.check.map(|check| format!("After your work this must succeed: {}", one_line(check, LONGEST_RESULT)));
         [Some(brief), check].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -81,9 +85,7 @@ impl Briefing<'_> {
     }
 
     fn answers(&self) -> String {
-        let line = |(asked, answer): &(String, String)| {
-            format!("{}\n{}", one_line(asked, 300), indented(opening::beginning(answer, LONGEST_RESULT)))
-        };
+        let line = |(asked, answer): &(String, String)| format!("{}\n{}", one_line(asked, 300), indented(opening::beginning(answer, LONGEST_RESULT)));
         headed("What was asked on this task, and the answers:", self.answers, line)
     }
 }
@@ -137,9 +139,16 @@ mod tests {
             answers: &[("May I?".into(), "Yes.".into())],
         };
         let text = briefing.text();
-        for part in ["You hold task 12: Mend it You are now", "\n    src/a.c\n    End your turn.", "by alice, cut short: its process has died", "    > read_file a.c",
-            "May I?\n    Yes.", "task_get {\"id\": \"12\"}", "must succeed: make test", "handoff: user"]
-        {
+        for part in [
+            "You hold task 12: Mend it You are now",
+            "\n    src/a.c\n    End your turn.",
+            "by alice, cut short: its process has died",
+            "    > read_file a.c",
+            "May I?\n    Yes.",
+            "task_get {\"id\": \"12\"}",
+            "must succeed: make test",
+            "handoff: user",
+        ] {
             assert!(text.contains(part), "{part:?} in {text}");
         }
         assert!(text.len() < 18_500, "{}", text.len());

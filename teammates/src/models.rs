@@ -195,7 +195,8 @@ fn account_of_kind(kind: AccountKind, wished: Option<&str>, config: &Config) -> 
 
 fn of_account(account: &Account, name: &str, wish: &Wish<'_>, sources: &Sources<'_>) -> Result<Model, ModelError> {
     let endpoint = account.endpoint(wish.base_url, sources.variable, sources.project, sources.home)?;
-    let mode = wish.tool_mode.map_or(Some(ToolMode::Native), ToolMode::parse).ok_or_else(|| ModelError::ToolMode(wish.tool_mode.unwrap_or_default().to_owned()))?;
+    let mode =
+        wish.tool_mode.map_or(Some(ToolMode::Native), ToolMode::parse).ok_or_else(|| ModelError::ToolMode(wish.tool_mode.unwrap_or_default().to_owned()))?;
     let site = format!("{} {}", account.kind, endpoint.base.trim_end_matches('/'));
     let (api, context) = match account.kind {
         AccountKind::Anthropic if mode == ToolMode::Json => return Err(ModelError::ToolMode("json".to_owned())),

@@ -137,7 +137,11 @@ pub enum Outcome {
 enum With {
     Done(Outcome),
     /// The model is not to be called now.
-    Stopped { key: String, lasts: Lasts, why: String },
+    Stopped {
+        key: String,
+        lasts: Lasts,
+        why: String,
+    },
 }
 
 impl Thinker {

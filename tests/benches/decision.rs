@@ -29,7 +29,8 @@ const ROUNDS: usize = 2001;
 
 fn main() {
     let names: Vec<String> = (0..100).map(|number| format!("teammate-{number:03}")).collect();
-    let roster: Vec<Seat> = names.iter().enumerate().map(|(number, name)| Seat { name: name.clone(), free: number % 3 > 0, writes: true, limit: None }).collect();
+    let roster: Vec<Seat> =
+        names.iter().enumerate().map(|(number, name)| Seat { name: name.clone(), free: number % 3 > 0, writes: true, limit: None }).collect();
     let (state, limits) = (State::default(), limits());
     println!("{:<58} {:>12} {:>8}", "what", "ours", "bound");
     for (what, count) in [("nothing was said", 0), ("1,024 posts in memory", 1024_u64)] {

@@ -181,7 +181,7 @@ mod tests {
         let (_temp, limits) = limits();
         let pause = |now: i64| limits.set("a", Lasts::Unknown, "down", at(now)).unwrap().until.unwrap().as_second() - at(now).as_second();
         assert_eq!([pause(0), pause(100), pause(300)], [30, 60, 120]);
-        assert_eq!((0..10).map(|turn| pause(1000 * (turn + 1))).last(), Some(900));
+        assert_eq!((1..=10).map(|turn| pause(1000 * turn)).max(), Some(900));
         limits.set("b", Lasts::Until(at(500)), "429", at(0)).unwrap();
         assert_eq!(limits.set("b", Lasts::Until(at(20)), "429", at(1)).unwrap().until, Some(at(500)));
         limits.set("b", Lasts::UntilMended, "401", at(2)).unwrap();

@@ -6,8 +6,11 @@ use super::{LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, Part, Voice,
 
 pub(super) fn of(opening: &Opening<'_>) -> Value {
     let (of_user, of_others) = (opening.news.of_user(), opening.news.of_others());
-    let messages: Vec<Value> =
-        of_user.shown.iter().map(|post| short(&post.text, LONGEST_OF_USER, json!({ "seq": post.seq, "read": opening.voice.thread_since(before(post)) }))).collect();
+    let messages: Vec<Value> = of_user
+        .shown
+        .iter()
+        .map(|post| short(&post.text, LONGEST_OF_USER, json!({ "seq": post.seq, "read": opening.voice.thread_since(before(post)) })))
+        .collect();
     let index =
         of_others.shown.iter().map(|post| json!({ "seq": post.seq, "from": post.from, "kind": post.kind, "handoff": post.handoff, "line": index_line(post) }));
     let (answers, older_answers) = opening.answers();

@@ -21,7 +21,8 @@ fn identity(opening: &Opening<'_>) -> String {
         lines.push("Your last turn was cut short: what it wrote into files is still there, and nothing of it is in the thread.".into());
     }
     if *voice == Voice::Commands {
-        lines.push(format!("Memory: {} (read it first; `crew memory remember TEXT` adds what a later turn would pay to learn again)", opening.memory.display()));
+        lines
+            .push(format!("Memory: {} (read it first; `crew memory remember TEXT` adds what a later turn would pay to learn again)", opening.memory.display()));
     }
     lines.join("\n")
 }

@@ -218,7 +218,8 @@ fn stops(blocks: &[Value], stop: &str, input: u64) -> Answer {
 
 fn events(blocks: &[Value], stop: &str, input: u64) -> Vec<Value> {
     static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    let mut events = vec![json!({ "type": "message_start", "message": { "id": "msg_1", "model": "model0", "usage": { "input_tokens": input, "output_tokens": 1 } } })];
+    let mut events =
+        vec![json!({ "type": "message_start", "message": { "id": "msg_1", "model": "model0", "usage": { "input_tokens": input, "output_tokens": 1 } } })];
     for (index, block) in blocks.iter().enumerate() {
         let id = format!("toolu_{}", NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         let (start, delta) = match block["type"].as_str().unwrap() {

@@ -230,7 +230,6 @@ impl Under<'_> {
             let batch = rest.get(..new).unwrap_or_default();
             let mut moved = None;
             let mut answered = 0;
-            batch.iter().for_each(|call| self.diary.call(&call.name, &call.input));
             self.thinker.say(Some(&doing(batch)));
             self.toolbox
                 .answer(batch, |place, answer| {
@@ -274,6 +273,7 @@ impl Under<'_> {
     }
 
     fn tell(&self, conversation: &mut Conversation, call: &ToolCall, text: &str, is_error: bool) {
+        self.diary.call(&call.name, &call.input);
         self.diary.result(&call.name, text, is_error);
         if let Err(e) = conversation.result(&call.id, text, is_error) {
             tracing::error!("{e}");

@@ -175,7 +175,8 @@ fn three_times_in_a_row_compacted_it_still_knows_who_it_is() {
 #[test]
 fn a_model_can_ask_to_be_compacted() {
     run(async {
-        let server = Server::of(vec![says(&[call("compact", json!({ "focus": "the parser" })), post("not yet")]), says(&[text("short")]), says(&[post("on")])]).await;
+        let server =
+            Server::of(vec![says(&[call("compact", json!({ "focus": "the parser" })), post("not yet")]), says(&[text("short")]), says(&[post("on")])]).await;
         let stage = Stage::new("writes: true", &[&server.url]);
         assert_eq!(stage.perform("t1").await, Outcome::Posted);
         assert_eq!(stage.posts(), ["on"]);
