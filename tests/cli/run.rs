@@ -8,6 +8,6 @@ mod killed;
 mod odd;
 mod posts;
 mod requests;
-mod stage;
+pub(crate) mod stage;
 mod talk;
 mod torn;
