@@ -1,6 +1,7 @@
 //! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
 mod allowed;
+mod below;
 mod example;
 mod gates;
 mod hostile;
