@@ -17,7 +17,7 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     let crew = env!("CARGO_BIN_EXE_crew");
     let outside = stage.scene.home().join("outside");
     let shell = |command: String| ("bash", json!({ "command": command }));
-    stage.scene.task("1", json!({ "subject": "Say hello" }));
+    stage.scene.task("1", json!({ "subject": "Say hello", "owner": "bob" }));
     model.calls(
         "bob",
         [
@@ -62,5 +62,5 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     assert!(!stage.scene.tasks().join("task_9.json").exists() && !stage.scene.tasks().join("task_8.json").exists() && !outside.exists());
     assert!(stage.scene.read("1").get("check").is_none());
     model.calls("bob", [post("wait", "so be it")]);
-    until("its turn ends", || stage.scene.outcomes("1") == ["parked"]);
+    until(&format!("its turn ends: {}", stage.scene.read("1")), || stage.scene.outcomes("1") == ["parked"]);
 }

@@ -1,11 +1,10 @@
 //! Limits: the run sleeps, says so, and goes on alone.
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::server::{Model, Step, post};
 use crate::run::stage::Stage;
-use crate::scene::{signal, until};
+use crate::scene::until;
 
 const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
@@ -52,9 +51,8 @@ fn killed_meanwhile_it_probes_again() {
     model.plays("alice", [limited("retry-after: 7200"), limited("retry-after: 3600")]);
     stage.start();
     until("the run sleeps", || stage.word() == "rate_limited");
-    let (daemon, supervisor) = (stage.daemon(), stage.supervisor());
-    signal(supervisor, Signal::KILL);
-    signal(daemon, Signal::KILL);
+    // First the supervisor, so that it begins no other daemon.
+    stage.kill(&[stage.supervisor(), stage.daemon()]);
     stage.kill(&stage.teammates());
     until("nothing of it is left", || stage.scene.processes().is_empty());
     // With no command it begins what was limited again, which then sleeps.

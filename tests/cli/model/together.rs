@@ -19,6 +19,8 @@ fn from_the_goal_to_its_completion() {
         "bob",
         [("send_message", json!({ "to": "alice", "text": "with an e, please" })), ("post", json!({ "kind": "handoff", "text": "", "handoff": "alice" }))],
     );
+    // A message comes before its turn, in one of its own.
+    model.calls("alice", [post("say", "here"), ("idle", json!({}))]);
     model.calls("alice", [("read_file", json!({ "path": "hello" })), ("edit_file", json!({ "path": "hello", "old": "hallo", "new": "hello" }))]);
     model.calls("alice", [post("done", "it says hello")]);
     stage.start();
@@ -30,6 +32,7 @@ fn from_the_goal_to_its_completion() {
     assert!(bob[0].told().contains("read_thread {"), "what shows more is a tool: {}", bob[0].told());
     let alice = model.asked_of("alice");
     assert!(alice[1].told().contains("From bob:") && alice[1].told().contains("with an e, please"));
+    assert!(alice[2].told().contains("this turn is over messages, and posts nothing"), "{}", alice[2].told());
     assert!(stage.scene.file(".crew/memory.md").contains("hello, with an e"));
 }
 
