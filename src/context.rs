@@ -76,9 +76,14 @@ impl Context {
     /// The turn that this process is part of, where that is a turn on this task: `CREW_TURN`, which `crew` sets for
     /// what it runs. The turn of another task says nothing about this one.
     pub(crate) fn turn_on(&self, id: &TaskId) -> Option<String> {
-        let read = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let same_task = read("CREW_TASK_ID").is_none_or(|task| task == id.as_str());
-        read("CREW_TURN").filter(|_| same_task)
+        let same_task = variable("CREW_TASK_ID").is_none_or(|task| task == id.as_str());
+        self.turn().filter(|_| same_task)
+    }
+
+    /// The turn that this process is part of, whichever it is.
+    #[allow(clippy::unused_self)] // Commands read their surroundings here and nowhere else.
+    pub(crate) fn turn(&self) -> Option<String> {
+        variable("CREW_TURN")
     }
 
     /// Refuses, within a teammate's turn on this board or below its process, what only a person may do: nothing that a
@@ -158,4 +163,8 @@ impl Context {
         // Nobody to tell: stderr is closed.
         let _ = io::stderr().write_all(format!("{}\n", escape::block(text.as_ref())).as_bytes());
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -8,6 +8,7 @@ use board::run::{OnlyWork, RunState, State};
 use jiff::Timestamp;
 use teammates::waits::Waits;
 
+use super::planning::Stage;
 use super::scheduler::{self, Asked, Seat, Situation};
 use super::{talk, wait};
 
@@ -62,6 +63,8 @@ pub(crate) struct Known<'a> {
     pub(crate) roster: &'a [Seat],
     /// What is kept of the run.
     pub(crate) state: &'a State,
+    /// Where it stands with its plan.
+    pub(crate) plan: &'a Stage,
     /// What it may.
     pub(crate) limits: &'a Limits,
     /// What was asked of it.
@@ -96,6 +99,8 @@ pub(crate) enum Step {
         who: String,
         /// By which rule of the scheduler, and why.
         why: String,
+        /// Whether it plans.
+        planning: bool,
         /// What it may post.
         only_work: Option<OnlyWork>,
         /// What is to be said in the thread first.
@@ -116,7 +121,12 @@ pub(crate) enum Step {
 
 /// Decides.
 pub(crate) fn next(known: &Known<'_>) -> Step {
-    asked(known).or_else(|| exhausted(known)).or_else(|| claimed_done(known)).or_else(|| stuck(known)).unwrap_or_else(|| speak(known))
+    asked(known)
+        .or_else(|| exhausted(known))
+        .or_else(|| proposed(known))
+        .or_else(|| claimed_done(known))
+        .or_else(|| stuck(known))
+        .unwrap_or_else(|| speak(known))
 }
 
 fn end(state: RunState, code: &'static str, who: Option<&str>, text: impl Into<String>) -> Step {
@@ -151,6 +161,15 @@ fn exhausted(known: &Known<'_>) -> Option<Step> {
         return Some(end(RunState::Paused, "spend_budget", None, text));
     }
     None
+}
+
+/// Tasks that wait for a person's approval.
+fn proposed(known: &Known<'_>) -> Option<Step> {
+    let Stage::Proposed(number, who) = known.plan else { return None };
+    let text = format!(
+        "{who} has proposed tasks; `crew needs` shows them, and they can be edited in .tasks/; `crew approve {number}` lets them be worked on, `crew deny {number} --because \"…\"` has it planned anew"
+    );
+    Some(end(RunState::Proposed, "proposal", Some(who), text))
 }
 
 /// A `done` that the thread ends with, and its audit.
@@ -219,11 +238,22 @@ fn speak(known: &Known<'_>) -> Step {
     let next = scheduler::next(Situation { posts: known.posts, last_seq: known.last_seq, roster: known.roster });
     match next.next {
         Some(who) => {
-            let only_work = talk::restriction(streak(known), known.limits.max_talk_turns, &who, known.roster);
-            Step::Speak { why: format!("{} (rule {})", next.why, next.rule), who, only_work, warn: next.warn }
+            let planning = matches!(known.plan, Stage::Due { .. });
+            if let Some(author) = planner(known) {
+                return Step::Speak { why: "its proposal was denied".into(), who: author.to_owned(), planning, only_work: None, warn: None };
+            }
+            // To plan is no talk, and no work either.
+            let only_work = if planning { None } else { talk::restriction(streak(known), known.limits.max_talk_turns, &who, known.roster) };
+            Step::Speak { why: format!("{} (rule {})", next.why, next.rule), who, planning, only_work, warn: next.warn }
         }
         None => waits_for(&next).unwrap_or_else(|| Step::Sleep { state: RunState::Running, until: known.work.due, why: next.why.clone() }),
     }
+}
+
+/// Whoever has to plan anew, where that is somebody who can.
+fn planner<'a>(known: &Known<'a>) -> Option<&'a str> {
+    let last = known.posts.iter().rfind(|post| post.is_of_teammate()).map(|post| post.seq);
+    known.plan.again(last).filter(|who| known.roster.iter().any(|seat| seat.name == *who && seat.free))
 }
 
 /// The end of a run that waits for the user.
@@ -270,6 +300,7 @@ mod tests {
 
     struct Setup {
         state: State,
+        plan: Stage,
         limits: Limits,
         request: Option<Request>,
         has_scope: bool,
@@ -281,11 +312,19 @@ mod tests {
     fn decide_as(posts: &[Post], team: &[&str], change: impl FnOnce(&mut Setup)) -> Step {
         let posts: Vec<Post> = posts.iter().map(|post| Post { ts: post.ts.or(Some(at(i64::try_from(post.seq).unwrap()))), ..post.clone() }).collect();
         let roster: Vec<Seat> = team.iter().map(|name| seat(name, true)).collect();
-        let mut setup =
-            Setup { state: State::default(), limits: LIMITS, request: None, has_scope: true, work: Work::default(), ran: Duration::ZERO, now: at(1000) };
+        let mut setup = Setup {
+            state: State::default(),
+            plan: Stage::Over,
+            limits: LIMITS,
+            request: None,
+            has_scope: true,
+            work: Work::default(),
+            ran: Duration::ZERO,
+            now: at(1000),
+        };
         change(&mut setup);
-        let Setup { ref state, ref limits, request, has_scope, work, ran, now } = setup;
-        next(&Known { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster, state, limits, request, has_scope, work, ran, now })
+        let Setup { ref state, ref plan, ref limits, request, has_scope, work, ran, now } = setup;
+        next(&Known { posts: &posts, last_seq: &scheduler::last_seqs(&posts), roster: &roster, state, plan, limits, request, has_scope, work, ran, now })
     }
 
     fn decide(posts: &[Post]) -> Step {

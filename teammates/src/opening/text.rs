@@ -1,10 +1,10 @@
 //! An opening for people and models.
 
-use super::{Answer, LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, POST, before, cut, index_line, meaning, thread_since};
+use super::{Answer, LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, Opening, PLANNING, POST, before, cut, index_line, meaning, thread_since};
 use board::post::Post;
 
 pub(super) fn of(opening: &Opening<'_>) -> String {
-    let parts = [identity(opening), goal(opening), of_user(opening), index(opening), answers(opening), moves(opening)];
+    let parts = [identity(opening), goal(opening), of_user(opening), index(opening), answers(opening), plan(opening), moves(opening)];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| part + "\n").collect::<Vec<_>>().join("\n")
 }
 
@@ -81,6 +81,10 @@ fn answers(opening: &Opening<'_>) -> String {
 fn answer(answer: &Answer<'_>) -> String {
     let short = |text| cut::one_line(text, LONGEST_ANSWER);
     format!("notice {}: {}\n    answer: {}", answer.id, short(answer.notice), short(answer.answer))
+}
+
+fn plan(opening: &Opening<'_>) -> String {
+    if opening.planning { PLANNING.into() } else { String::new() }
 }
 
 fn moves(opening: &Opening<'_>) -> String {
