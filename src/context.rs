@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use board::Board;
 use board::name::Name;
 use board::place::{Place, Surroundings};
-use board::presence::Seen;
+use board::presence::Record;
 use board::task_id::TaskId;
 use teammates::ancestors;
 use teammates::batch::SEAT;
@@ -104,11 +104,10 @@ impl Context {
     /// The teammate below whose process this one runs, by each name that it has; `None`: a person works here, or what a
     /// person runs with `crew exec` and `crew work`.
     pub(crate) fn teammate_above(&self, board: &Board) -> Result<Option<Vec<Name>>, Failure> {
-        let is_a_persons = |seen: &Seen| seen.name.as_str().starts_with(SEAT) || seen.record.as_ref().is_some_and(|record| record.runner == EXEC);
-        let mut above = ancestors::teammates(board)?.into_iter().filter(|seen| !is_a_persons(seen)).peekable();
-        let process = |seen: &Seen| seen.record.as_ref().map(|record| record.process.clone());
-        let Some(nearest) = above.peek().map(process) else { return Ok(None) };
-        Ok(Some(above.take_while(|seen| process(seen) == nearest).map(|seen| seen.name).collect()))
+        let is_a_persons = |(name, record): &(Name, Record)| name.as_str().starts_with(SEAT) || record.runner == EXEC;
+        let mut above = ancestors::teammates(board)?.into_iter().filter(|teammate| !is_a_persons(teammate)).peekable();
+        let Some(nearest) = above.peek().map(|(_, record)| record.process.clone()) else { return Ok(None) };
+        Ok(Some(above.take_while(|(_, record)| record.process == nearest).map(|(name, _)| name).collect()))
     }
 
     /// Whose word allows what a repository's files bring: below the process of a teammate nobody's.

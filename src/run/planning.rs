@@ -10,33 +10,39 @@ use board::post::{Decision, Post};
 use board::run::{Ask, AskKind, Run};
 use board::task::Task;
 use board::task_id::TaskId;
-use board::{Board, Error, Result, proposed};
+use board::{Board, Error, proposed};
 
 use crate::rules::planning::{self, Proposed};
 use crate::run::PATIENCE;
 
 /// Whether tasks that are made now are a proposal: in the planning turn that is open or whose proposal waits, or by whom
-/// that turn belongs to.
-pub(crate) fn is_planned(board: &Board, turn: Option<&str>, makers: &[Name]) -> Result<bool> {
-    let Some(run) = Run::existing(board.place())? else { return Ok(false) };
-    let is_of = |of: &str, its: Option<&str>| (its.is_some() && turn == its) || makers.iter().any(|maker| maker.as_str() == of);
-    if run.open_turn()?.is_some_and(|open| open.planning && is_of(&open.of, Some(&open.turn))) {
-        return Ok(true);
+/// that turn belongs to. `turn`: in which they are made; `makers`: whichever teammate makes them, by each name. What a
+/// person adds never is, and needs no record of a run.
+pub(crate) fn is_planned(board: &Board, turn: Option<&str>, makers: &[Name]) -> board::Result<bool> {
+    if turn.is_none() && makers.is_empty() {
+        return Ok(false);
     }
-    let Some(waits) = run.asks.open()?.into_iter().find(|ask| ask.kind == AskKind::Proposal) else { return Ok(false) };
-    let post = run.thread.since(waits.id.saturating_sub(1))?.into_iter().next();
-    Ok(is_of(&waits.from, post.as_ref().and_then(|post| post.turn.as_deref())))
+    let Some(run) = Run::existing(board.place())? else { return Ok(false) };
+    let (of, its) = match run.open_turn()?.filter(|open| open.planning) {
+        Some(open) => (open.of, Some(open.turn)),
+        None => {
+            let Some(waits) = run.asks.open()?.into_iter().find(|ask| ask.kind == AskKind::Proposal) else { return Ok(false) };
+            let post = run.thread.since(waits.id.saturating_sub(1))?.into_iter().next();
+            (waits.from, post.and_then(|post| post.turn))
+        }
+    };
+    Ok((its.is_some() && turn == its.as_deref()) || makers.iter().any(|maker| maker.as_str() == of))
 }
 
 /// The same task as one of a proposal.
-pub(crate) fn as_proposal(text: &str, origin: &str) -> Result<String> {
+pub(crate) fn as_proposal(text: &str, origin: &str) -> board::Result<String> {
     let mut document = Document::parse(text.as_bytes()).map_err(|problem| Error::NotATask { file: origin.to_owned(), problem })?;
     proposed::park(&mut document);
     Ok(document.compact())
 }
 
 /// Raises the proposal that the post of a planning turn makes, as far as that is not done.
-pub(crate) fn propose(board: &mut Board, run: &Run, post: &Post) -> Result<()> {
+pub(crate) fn propose(board: &mut Board, run: &Run, post: &Post) -> board::Result<()> {
     if run.asks.all()?.iter().any(|ask| ask.id == post.seq) {
         return Ok(());
     }
@@ -67,7 +73,7 @@ fn described(task: Task) -> Proposed {
 
 /// Does for the tasks of a proposal what its answer says, as far as that is not done: with a yes they may be claimed, with
 /// a no they are cancelled. What was made too late to be part of what a person has said yes to is cancelled as well.
-pub(crate) fn settle(board: &mut Board, run: &Run, number: u64, decision: Decision) -> Result<()> {
+pub(crate) fn settle(board: &mut Board, run: &Run, number: u64, decision: Decision) -> board::Result<()> {
     if !run.asks.all()?.iter().any(|ask| ask.id == number && ask.kind == AskKind::Proposal) {
         return Ok(());
     }

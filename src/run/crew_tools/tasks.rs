@@ -26,7 +26,7 @@ impl OfTurn {
             letters::on_team(&board, owner)?;
         }
         let (mut text, origin) = (serde_json::to_string(&TaskCreate { subject, ..task }).map_err(|e| e.to_string())?, "the new task");
-        let is_planned = planning::is_planned(&board, Some(&self.at.turn), &[]).map_err(told)?;
+        let is_planned = planning::is_planned(&board, Some(&self.at.turn), std::slice::from_ref(self.name())).map_err(told)?;
         if is_planned {
             text = planning::as_proposal(&text, origin).map_err(told)?;
         }
