@@ -13,6 +13,7 @@ use teammates::batch::SEAT;
 
 use crate::arming::Voice;
 use crate::exit::Failure;
+use crate::run::planning;
 use crate::view::escape;
 
 /// The runner of what a person executes by `crew exec`.
@@ -108,6 +109,17 @@ impl Context {
         let mut above = ancestors::teammates(board)?.into_iter().filter(|teammate| !is_a_persons(teammate)).peekable();
         let Some(nearest) = above.peek().map(|(_, record)| record.process.clone()) else { return Ok(None) };
         Ok(Some(above.take_while(|(_, record)| record.process == nearest).map(|(name, _)| name).collect()))
+    }
+
+    /// Refuses, to whoever is planning, what makes a task pending that nobody has approved.
+    pub(crate) fn not_while_it_plans(&self, board: &Board, verb: &str) -> Result<(), Failure> {
+        match planning::is_planned(board, self.turn().as_deref(), &self.teammate_above(board)?.unwrap_or_default())? {
+            true => Err(Failure::Refused {
+                rule: "planning",
+                message: format!("`crew {verb}` is not for a turn that plans: `crew add` proposes the task, and a person approves it"),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Whose word allows what a repository's files bring: below the process of a teammate nobody's.

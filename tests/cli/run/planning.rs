@@ -44,6 +44,9 @@ fn it_is_proposed_edited_and_approved() {
     // Also where it hides whose turn it is.
     let (code, said) = stage.turn_of("alice").tries("env -u CREW_TURN -u CREW_AS \"$CREW\" add 'and more' --owner carol");
     assert!(code == 0 && said.contains("part of the proposal"), "{said}");
+    // Nor by taking it out and putting it back.
+    let (code, said) = stage.turn_of("alice").tries("\"$CREW\" add 'and that' && \"$CREW\" cancel 5; env -u CREW_TURN \"$CREW\" reopen 5");
+    assert!(code == 4 && said.contains("[planning]") && stage.scene.status("5") == "cancelled", "{said}");
     for id in ["1", "2", "3", "4"] {
         assert_eq!((&stage.scene.read(id)["status"], &stage.scene.read(id)["parked"]["on"]), (&json!("in_progress"), &json!("ask")));
     }
@@ -75,7 +78,7 @@ fn it_is_proposed_edited_and_approved() {
     stage.says("bob", "--kind say hello");
     let (_, said) = stage.turn_of("alice").tries("\"$CREW\" add later --owner carol");
     assert!(!said.contains("proposal") && stage.word() == "running", "{said}");
-    assert_eq!(stage.scene.status("5"), "pending");
+    assert_eq!(stage.scene.status("6"), "pending");
     assert!(stage.crew(&["deny", &proposal.to_string()]).ended_with(4).err.contains("was approved at"));
     assert_eq!(stage.scene.status("1"), "pending");
     stage.stops();
