@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use board::Board;
 use board::name::Name;
 use board::place::{Place, Surroundings};
-use board::presence::Seen;
+use board::presence::Record;
 use board::task_id::TaskId;
 use teammates::ancestors;
 use teammates::batch::SEAT;
 
 use crate::arming::Voice;
 use crate::exit::Failure;
+use crate::run::planning;
 use crate::view::escape;
 
 /// The runner of what a person executes by `crew exec`.
@@ -76,9 +77,14 @@ impl Context {
     /// The turn that this process is part of, where that is a turn on this task: `CREW_TURN`, which `crew` sets for
     /// what it runs. The turn of another task says nothing about this one.
     pub(crate) fn turn_on(&self, id: &TaskId) -> Option<String> {
-        let read = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let same_task = read("CREW_TASK_ID").is_none_or(|task| task == id.as_str());
-        read("CREW_TURN").filter(|_| same_task)
+        let same_task = variable("CREW_TASK_ID").is_none_or(|task| task == id.as_str());
+        self.turn().filter(|_| same_task)
+    }
+
+    /// The turn that this process is part of, whichever it is.
+    #[allow(clippy::unused_self)] // Commands read their surroundings here and nowhere else.
+    pub(crate) fn turn(&self) -> Option<String> {
+        variable("CREW_TURN")
     }
 
     /// Refuses, within a teammate's turn on this board or below its process, what only a person may do: nothing that a
@@ -99,11 +105,21 @@ impl Context {
     /// The teammate below whose process this one runs, by each name that it has; `None`: a person works here, or what a
     /// person runs with `crew exec` and `crew work`.
     pub(crate) fn teammate_above(&self, board: &Board) -> Result<Option<Vec<Name>>, Failure> {
-        let is_a_persons = |seen: &Seen| seen.name.as_str().starts_with(SEAT) || seen.record.as_ref().is_some_and(|record| record.runner == EXEC);
-        let mut above = ancestors::teammates(board)?.into_iter().filter(|seen| !is_a_persons(seen)).peekable();
-        let process = |seen: &Seen| seen.record.as_ref().map(|record| record.process.clone());
-        let Some(nearest) = above.peek().map(process) else { return Ok(None) };
-        Ok(Some(above.take_while(|seen| process(seen) == nearest).map(|seen| seen.name).collect()))
+        let is_a_persons = |(name, record): &(Name, Record)| name.as_str().starts_with(SEAT) || record.runner == EXEC;
+        let mut above = ancestors::teammates(board)?.into_iter().filter(|teammate| !is_a_persons(teammate)).peekable();
+        let Some(nearest) = above.peek().map(|(_, record)| record.process.clone()) else { return Ok(None) };
+        Ok(Some(above.take_while(|(_, record)| record.process == nearest).map(|(name, _)| name).collect()))
+    }
+
+    /// Refuses, to whoever is planning, what makes a task pending that nobody has approved.
+    pub(crate) fn not_while_it_plans(&self, board: &Board, verb: &str) -> Result<(), Failure> {
+        match planning::is_planned(board, self.turn().as_deref(), &self.teammate_above(board)?.unwrap_or_default())? {
+            true => Err(Failure::Refused {
+                rule: "planning",
+                message: format!("`crew {verb}` is not for a turn that plans: `crew add` proposes the task, and a person approves it"),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Whose word allows what a repository's files bring: below the process of a teammate nobody's.
@@ -158,4 +174,8 @@ impl Context {
         // Nobody to tell: stderr is closed.
         let _ = io::stderr().write_all(format!("{}\n", escape::block(text.as_ref())).as_bytes());
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -6,7 +6,8 @@
 //! over the border of a container; outside Linux nothing is known.
 
 use board::alive::Process;
-use board::presence::Seen;
+use board::name::Name;
+use board::presence::Record;
 use board::{Board, Result, alive};
 
 use crate::proc_fs::{self, Stat};
@@ -14,17 +15,18 @@ use crate::proc_fs::{self, Stat};
 /// Longer than any line of ancestors.
 const MOST: usize = 4096;
 
-/// The teammates of a board below whose processes this one runs, the nearest process first. Several may be of one process.
-pub fn teammates(board: &Board) -> Result<Vec<Seen>> {
+/// The teammates of a board below whose processes this one runs, with what they say of themselves, the nearest process
+/// first. Several may be of one process.
+pub fn teammates(board: &Board) -> Result<Vec<(Name, Record)>> {
     let ancestors = ancestors();
     if ancestors.is_empty() {
         return Ok(Vec::new());
     }
+    // That it is above says that it lives.
     let place_of = |process: &Process| ancestors.iter().position(|ancestor| process.boot == alive::boot() && *ancestor == (process.pid, process.start));
-    let above = board.teammates()?.into_iter().filter_map(|seen| Some((place_of(&seen.record.as_ref()?.process)?, seen)));
-    let mut above: Vec<(usize, Seen)> = above.collect();
+    let mut above: Vec<_> = board.records()?.into_iter().filter_map(|(name, record)| Some((place_of(&record.process)?, (name, record)))).collect();
     above.sort_by_key(|(place, _)| *place);
-    Ok(above.into_iter().map(|(_, seen)| seen).collect())
+    Ok(above.into_iter().map(|(_, teammate)| teammate).collect())
 }
 
 /// Pid and start of every process above this one, the parent first, as the `/proc` that is mounted here has them.

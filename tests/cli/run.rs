@@ -7,6 +7,7 @@ mod gates;
 mod hostile;
 mod killed;
 mod odd;
+mod planning;
 mod posts;
 mod requests;
 pub(crate) mod stage;
