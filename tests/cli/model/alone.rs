@@ -82,6 +82,27 @@ fn a_turn_that_comes_to_nothing_is_an_attempt() {
 }
 
 #[test]
+fn in_working_trees_of_their_own_two_lanes_work_side_by_side() {
+    let model = Model::new();
+    let stage = model.stage(&["alice"], "lanes: 2\n", ACCOUNT);
+    stage.git(&["add", "."]);
+    stage.git(&["commit", "--quiet", "-m", "team"]);
+    stage.scene.task("1", json!({ "subject": "Say hello" }));
+    stage.scene.task("2", json!({ "subject": "Say more", "retries": 0 }));
+    // Whichever lane comes first writes; the other says that it did.
+    model.calls("alice", [("bash", json!({ "command": "pwd > hello" }))]);
+    model.calls("alice", [("bash", json!({ "command": "pwd" }))]);
+    stage.crew(&["spawn", "alice", "--yes"]).succeeded();
+    until("both have looked", || model.asked_of("alice").len() == 4);
+    model.plays("alice", [Step::Calls(vec![post("work_done", "there")]), Step::Calls(vec![post("work_done", "there too")])]);
+    until("both are over", || ["1", "2"].iter().filter(|id| ["completed", "failed"].contains(&stage.scene.status(id).as_str())).count() == 2);
+    let (done, other) = if stage.scene.status("1") == "completed" { ("1", "2") } else { ("2", "1") };
+    assert_eq!(stage.scene.status(other), "failed");
+    assert!(stage.scene.reason(other).contains("not credited"), "{}", stage.scene.reason(other));
+    assert!(stage.scene.file("hello").contains(&format!("worktrees/{done}")), "{}", stage.scene.file("hello"));
+}
+
+#[test]
 fn killed_in_the_middle_it_goes_on_with_its_task() {
     let model = Model::new();
     let stage = model.stage(&["alice"], "", ACCOUNT);
