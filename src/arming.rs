@@ -48,10 +48,21 @@ pub(crate) enum Scope {
     Checks,
 }
 
+/// Who may say now that what a repository brings may be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// A person has: `--yes`.
+    Yes,
+    /// A person is asked, where one is there.
+    Asked,
+    /// Nobody: only what is allowed already may be.
+    Nobody,
+}
+
 /// Shows what the repository's files would run here and asks, unless that is allowed already. The answer is what may
 /// be run from now on. `named`: a teammate's file that the command line names, wherever it lies.
-pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, named: Option<&Path>) -> Result<Consent, Failure> {
-    if yes {
+pub(crate) fn allow(board: &mut Board, scope: Scope, voice: Voice, verb: &str, named: Option<&Path>) -> Result<Consent, Failure> {
+    if voice == Voice::Yes {
         return Ok(Consent::Everything);
     }
     // A file that cannot be used runs nothing until it is mended, and whoever begins its teammate then is asked.
@@ -76,6 +87,9 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, yes: bool, verb: &str, name
         None => Ok::<_, Failure>(false),
     };
     if !brought.is_empty() && !is_allowed()? {
+        if voice == Voice::Nobody {
+            return Err(refused_to_run(&brought, "a person allows them from now on with `crew arm`"));
+        }
         ask(&brought, &format!("`{verb} --yes` runs them, `crew arm` allows them from now on"), "Run them?")?;
     }
     Ok(consent)

@@ -167,9 +167,12 @@ pub(crate) fn summary(context: &Context) -> Result<Exit, Failure> {
     };
     let run = Run::existing(board.place())?;
     if let Some(run) = run.as_ref().filter(|run| run.state.read().is_ok_and(|state| state.state.is_active())) {
-        crate::arming::check(&mut board)?;
-        if crate::run::starting::again(&board, run)?.is_some() {
-            context.say("the run goes on where it was");
+        // A teammate that looks how things stand begins nothing.
+        if context.only_for_a_person(&board, "start").is_ok() {
+            crate::arming::check(&mut board)?;
+            if crate::run::starting::again(&board, run)?.is_some() {
+                context.say("the run goes on where it was");
+            }
         }
     }
     let is_run = board.place().crew().is_dir() || run.is_some_and(|run| run.state.read().is_ok_and(|state| state.starts > 0));

@@ -13,9 +13,14 @@ pub(crate) fn events() -> bool {
     std::env::var_os("CREW_NO_NOTIFY").is_none_or(|value| value.is_empty() || value == "0")
 }
 
-/// This program, for starting it again beside itself.
+/// This program, for starting it again beside itself: also where it was replaced by another version meanwhile.
 pub(crate) fn program() -> io::Result<OsString> {
-    std::env::current_exe().map(Into::into)
+    let file = std::env::current_exe()?;
+    match file.exists() || !cfg!(target_os = "linux") {
+        true => Ok(file.into()),
+        // The kernel still has what this process was loaded from.
+        false => Ok("/proc/self/exe".into()),
+    }
 }
 
 /// A runtime of one thread: a teammate waits more than it computes, and a hundred of them are to fit side by side.

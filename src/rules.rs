@@ -6,6 +6,7 @@ pub(crate) mod credit;
 pub(crate) mod gate;
 mod no_tests;
 mod paths;
+pub(crate) mod planning;
 pub(crate) mod scheduler;
 pub(crate) mod suspend;
 pub(crate) mod talk;

@@ -19,6 +19,7 @@ pub(crate) mod lane_post;
 pub(crate) mod needs;
 pub(crate) mod next;
 pub(crate) mod noticing;
+pub(crate) mod planning;
 pub(crate) mod posting;
 mod recording;
 pub(crate) mod requests;

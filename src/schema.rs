@@ -182,6 +182,8 @@ enum Parked {
     Ask {
         /// The question's number.
         ask: Option<u64>,
+        /// Whether it is part of a proposal.
+        proposed: Option<bool>,
     },
     /// A time.
     Until {

@@ -45,7 +45,9 @@ pub fn edit(document: &mut Document<'_>, task: &Task, keys: &[(String, Option<St
 
 /// Lets a task wait for others. That they exist and that no cycle is closed is [`Board::check_block`]'s to say.
 pub fn block(document: &mut Document<'_>, task: &Task, on: &[TaskId], now: Timestamp) -> Result<()> {
-    if task.status != Status::Pending {
+    // One that is parked is nobody's turn, and pending when it goes on.
+    let waits = task.parked.is_some() && task.claim.is_none() && task.status == Status::InProgress;
+    if task.status != Status::Pending && !waits {
         return Err(Refusal::of(Rule::IllegalTransition, &task.id, format!("it is {}, so it cannot be blocked", task.status)));
     }
     transition::touch(document, task, now);

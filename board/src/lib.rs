@@ -55,6 +55,7 @@ pub mod name;
 pub mod place;
 pub mod post;
 pub mod presence;
+pub mod proposed;
 pub mod ready;
 pub mod record;
 pub mod run;

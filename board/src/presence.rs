@@ -250,6 +250,12 @@ pub fn all(teammates: &Dir) -> Result<Vec<Seen>> {
     Ok(names.into_iter().map(|name| Seen { record: read(teammates, &name), living: lives(teammates, &name), name }).collect())
 }
 
+/// What every teammate that ever was last said of itself, by its name; whether it lives is not asked, and no lock is.
+pub fn records(teammates: &Dir) -> Result<Vec<(Name, Record)>> {
+    let names = teammates.names()?.into_iter().filter_map(|(file, _)| Name::new(file.strip_suffix(".json")?).ok());
+    Ok(names.filter_map(|name| Some((name.clone(), read(teammates, &name)?))).collect())
+}
+
 /// The living teammates' holds, for whoever suspects that a file was saved over a claim: of whom, what it says of
 /// itself, and the turn.
 pub fn living_holds(teammates: &Dir) -> Result<Vec<(Name, Record, Hold)>> {

@@ -14,6 +14,7 @@ use super::PATIENCE;
 use super::task_options::TaskOptions;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::run::planning;
 use crate::template;
 
 /// What `crew add --help` shows last.
@@ -67,10 +68,16 @@ pub(crate) struct Add {
 impl Add {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board_on_every_core()?;
-        let drafts = self.drafts()?;
+        let mut drafts = self.drafts()?;
         if drafts.is_empty() {
             context.say("nothing was added: there was no line on stdin (--literal adds one task with {} as it is)");
             return Ok(Exit::DONE);
+        }
+        if planning::is_planned(&board, context.turn().as_deref(), &context.teammate_above(&board)?.unwrap_or_default())? {
+            for draft in &mut drafts {
+                draft.text = planning::as_proposal(&draft.text, &draft.origin)?;
+            }
+            context.say("part of the proposal of this turn: nobody works on what was added before a person has approved it");
         }
         let ids = board.add(&drafts, PATIENCE).map_err(|error| match error {
             Error::NotATask { file: origin, problem } => {

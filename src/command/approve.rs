@@ -1,4 +1,4 @@
-//! `crew approve`: a person's yes to a gate.
+//! `crew approve`: a person's yes to a gate or a proposal.
 
 use board::post::Decision;
 use board::run::{AskKind, Run};
@@ -8,12 +8,12 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::run::answering;
 
-/// Approve a gate: what it names may be done, and the run goes on
+/// Approve a gate or a proposal: what it names may be done, and the run goes on
 ///
 /// The first answer counts; a second is refused. The number may be left out when only one waits.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Approve {
-    /// The gate's number, as `crew needs` lists it
+    /// The number of the gate or the proposal, as `crew needs` lists it
     number: Option<u64>,
 
     /// Why

@@ -19,6 +19,7 @@ pub(crate) struct Arm {
 impl Arm {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board_on_every_core()?;
+        context.only_for_a_person(&board, "arm")?;
         let brought = arming::arm(&mut board, self.yes)?;
         if context.json {
             context.print(serde_json::json!({ "allowed": brought }))?;

@@ -61,6 +61,7 @@ impl Claim {
         let claimant = Claimant::shell(self.acting.name.as_str());
         let terms = self.terms()?;
         let mut board = context.seen_board()?;
+        context.check_acting(&board, &self.acting.name)?;
         config::apply(&mut board)?;
         cleaning::return_stale_claims(&mut board)?;
 

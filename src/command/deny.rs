@@ -1,4 +1,4 @@
-//! `crew deny`: a person's no to a gate.
+//! `crew deny`: a person's no to a gate or a proposal.
 
 use board::clock;
 use board::post::Decision;
@@ -10,12 +10,14 @@ use crate::exit::{Exit, Failure};
 use crate::rules::boundary::Request;
 use crate::run::{answering, requests, starting};
 
-/// Deny a gate: what it names may not be done, and the run goes on
+/// Deny a gate or a proposal: what it names may not be done, and the run goes on
+///
+/// The tasks of a proposal are cancelled, and it is planned anew with your reason in the thread.
 ///
 /// The first answer counts; a second is refused. The number may be left out when only one waits.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deny {
-    /// The gate's number, as `crew needs` lists it
+    /// The number of the gate or the proposal, as `crew needs` lists it
     number: Option<u64>,
 
     /// Why

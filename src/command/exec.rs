@@ -19,7 +19,7 @@ use tokio::task::LocalSet;
 
 use crate::arming::{self, Scope};
 use crate::config;
-use crate::context::Context;
+use crate::context::{Context, EXEC};
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::log::{self, Log};
@@ -54,7 +54,9 @@ impl Exec {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let waits = config::apply(&mut board)?;
-        arming::allow(&mut board, Scope::Checks, self.yes, "crew exec", None)?;
+        context.check_acting(&board, &self.name)?;
+        let voice = context.voice(&board, self.yes)?;
+        arming::allow(&mut board, Scope::Checks, voice, "crew exec", None)?;
         board.set_threads(machine::processors());
         log::begin(Log::Warnings);
         let workplace = Workplace::open(board).map_err(start)?;
@@ -63,7 +65,7 @@ impl Exec {
     }
 
     async fn work(self, context: &Context, workplace: &Workplace, waits: Waits) -> Result<Exit, Failure> {
-        let seat = Arc::new(workplace.enter(&self.name, "exec")?);
+        let seat = Arc::new(workplace.enter(&self.name, EXEC)?);
         let claimant = Claimant::shell(self.name.as_str());
         let (stop, told) = watch::channel(None);
         let interrupted = interrupt::forward_to(&stop).map_err(start)?;

@@ -53,6 +53,7 @@ impl Finish {
 impl Ends {
     /// Ends the turn of the one who acts.
     pub(super) fn run(self, context: &Context, ending: &Ending) -> Result<Exit, Failure> {
+        context.check_acting(&context.board()?, &self.acting.name)?;
         let turn = self.turn.or_else(|| context.turn_on(&self.id));
         end(context, &self.id, &By::Holder { name: self.acting.name.as_str(), turn: turn.as_deref() }, ending)
     }

@@ -36,11 +36,13 @@ impl Goal {
         let board = context.board()?;
         let place = board.place();
         if self.edit {
+            context.only_for_a_person(&board, "goal --edit")?;
             return Err(edit(place));
         }
         if self.text.is_empty() && self.checks.is_empty() {
             return print(context, place);
         }
+        context.only_for_a_person(&board, "goal \"…\"")?;
         if let Some(text) = written(&self.text)? {
             Kept::set_text(place, &text).map_err(refused)?;
         }

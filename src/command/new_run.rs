@@ -13,6 +13,7 @@ pub(crate) struct NewRun {}
 impl NewRun {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
+        context.only_for_a_person(&board, "new-run")?;
         let archived = archiving::archive(&board)?;
         match context.json {
             true => context.print(serde_json::json!({ "run": archived.number, "path": archived.path }))?,

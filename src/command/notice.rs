@@ -52,6 +52,7 @@ impl Notice {
         let mut board = context.board()?;
         let run = Run::of(board.place())?;
         if let (Some(text), Some(who)) = (&self.tell, &self.name) {
+            context.check_acting(&board, who)?;
             let turn = self.turn.as_deref().filter(|turn| !turn.is_empty());
             let number = noticing::raise(&mut board, &run, noticing::Notice { who, turn, task: self.task.as_ref(), text, holds: self.holds })?;
             context.print(match context.json {

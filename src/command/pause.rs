@@ -24,6 +24,7 @@ pub(crate) struct Pause {
 impl Pause {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
+        context.only_for_a_person(&board, "pause")?;
         let run = Run::of(board.place())?;
         if !at_work::is_at_work(&run)? {
             return Err(Failure::Refused {

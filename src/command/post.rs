@@ -51,6 +51,7 @@ impl Post {
         let text = context.words(&self.text)?;
         self.check(&text)?;
         let mut board = context.board()?;
+        context.check_acting(&board, &self.acting.name)?;
         let run = Run::of(board.place())?;
         let said = Move { kind: self.kind, text: text.trim_end().to_owned(), handoff: self.handoff, credited: None };
         let who = self.acting.name.as_str();

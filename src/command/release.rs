@@ -38,6 +38,12 @@ pub(crate) struct Release {
 
 impl Release {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let board = context.board()?;
+        match &self.name {
+            Some(name) if !self.force => context.check_acting(&board, name)?,
+            _ if context.teammate_above(&board)?.is_some() => context.only_for_a_person(&board, "release --force")?,
+            _ => {}
+        }
         let turn = self.turn.or_else(|| context.turn_on(&self.id));
         let by = match (&self.name, self.force) {
             (_, true) => By::Force,

@@ -27,6 +27,7 @@ impl Reopen {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let (ids, because) = (once(self.ids), self.because.as_deref());
         let mut board = context.board()?;
+        context.not_while_it_plans(&board, "reopen")?;
         rehearse(&board, &ids, |document, task| transition::reopen(document, task, because, clock::now()))?;
         let mut locked = board.lock(PATIENCE)?;
         for id in &ids {

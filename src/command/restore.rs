@@ -21,6 +21,7 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
+        context.only_for_a_person(&board, "restore")?;
         // Held, so that no turn is opened meanwhile: whoever works would find other files under its hands.
         let _at_rest = at_rest::hold(&board)?;
         let restored = Checkpoints::of(board.place()).restore(self.number)?;

@@ -14,7 +14,9 @@ pub(crate) struct Resume {}
 
 impl Resume {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let run = Run::of(context.board()?.place())?;
+        let board = context.board()?;
+        context.only_for_a_person(&board, "resume")?;
+        let run = Run::of(board.place())?;
         run.check()?;
         requests::withdraw(run.dir())?;
         if at_work::is_at_work(&run)? {

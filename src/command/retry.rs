@@ -22,6 +22,7 @@ impl Retry {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let ids = once(self.ids);
         let mut board = context.board()?;
+        context.not_while_it_plans(&board, "retry")?;
         rehearse(&board, &ids, |document, task| transition::retry(document, task, clock::now()))?;
         let mut locked = board.lock(PATIENCE)?;
         for id in &ids {

@@ -40,6 +40,12 @@ impl SendMessage {
         if self.text.len() > LONGEST || self.text.trim().is_empty() {
             return refused(format!("a message has between 1 and {LONGEST} bytes; this one has {}", self.text.len()));
         }
+        match &self.from {
+            Some(from) => context.check_acting(&board, from)?,
+            // Without a name it is the user who speaks.
+            None if context.teammate_above(&board)?.is_some() => context.only_for_a_person(&board, "send-message` without `--as")?,
+            None => {}
+        }
         let from = self.from.as_ref().map_or("user", Name::as_str);
         let inbox = Inbox::open(Arc::new(board.place().inboxes()?), &self.to)?;
         let id = inbox.send(from, Kind::Say, &self.text, clock::now())?;

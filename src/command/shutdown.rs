@@ -38,6 +38,7 @@ impl Shutdown {
     /// Runs the verb.
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "shutdown")?;
         let names = match self.all {
             true => board.teammates()?.into_iter().filter(|seen| seen.living).map(|seen| seen.name).collect(),
             false => self.names.clone(),

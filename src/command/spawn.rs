@@ -74,7 +74,10 @@ impl Spawn {
         let consent = match self.hired {
             // Nobody is there to be asked: what was allowed is on record, and what comes later is not.
             true => arming::on_record(&mut board)?,
-            false => arming::allow(&mut board, Scope::Everything, self.yes, "crew spawn", self.from.as_deref())?,
+            false => {
+                let voice = context.voice(&board, self.yes)?;
+                arming::allow(&mut board, Scope::Everything, voice, "crew spawn", self.from.as_deref())?
+            }
         };
         match self.foreground {
             true => self.live(context, Workplace::open(board).map_err(start)?, profile, waits, consent),

@@ -34,6 +34,8 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut board = context.board()?;
+        context.only_for_a_person(&board, "start")?;
         if self.supervisor {
             return supervisor::live(context);
         }
@@ -43,7 +45,6 @@ impl Start {
         if let Some(id) = &self.audit {
             return audit::judge(context, id);
         }
-        let mut board = context.board()?;
         Settings::read(&mut board)?;
         arming::arm_to_run(&mut board, self.yes, "crew start")?;
         if let Some(Restored { before, .. }) = Checkpoints::of(board.place()).finish_restore()? {

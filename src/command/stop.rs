@@ -25,6 +25,7 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        context.only_for_a_person(&board, "stop")?;
         let run = Run::of(board.place())?;
         let deadline = Instant::now() + self.timeout;
         let said = if at_work::is_at_work(&run)? {

@@ -60,7 +60,8 @@ impl Work {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
         let waits = config::apply(&mut board)?;
-        let consent = arming::allow(&mut board, Scope::Commands, self.yes, "crew work", None)?;
+        let voice = context.voice(&board, self.yes)?;
+        let consent = arming::allow(&mut board, Scope::Commands, voice, "crew work", None)?;
         if self.relaxed {
             board.set_durability(Durability::Relaxed);
         }

@@ -11,7 +11,7 @@ use board::task_id::TaskId;
 use board::thread::Draft;
 
 use crate::exit::Failure;
-use crate::run::PATIENCE;
+use crate::run::{PATIENCE, planning};
 
 /// The ask that a person means: the one of that number, or the only open one of these kinds.
 pub(crate) fn meant(run: &Run, number: Option<u64>, kinds: &[AskKind], verb: &str) -> Result<Ask, Failure> {
@@ -39,7 +39,12 @@ fn refused(message: String) -> Failure {
 
 /// Decides on a gate or a proposal. A second decision is refused.
 pub(crate) fn decide(board: &mut Board, run: &Run, ask: &Ask, decision: Decision, because: Option<&str>) -> Result<(), Failure> {
-    run.decide(ask.id, decision, because)?;
+    let decided = run.decide(ask.id, decision, because);
+    // Also where it was decided before: what that brings about may have been cut short.
+    if let Some(decision) = run.asks.get(ask.id)?.answer.and_then(|answer| answer.decision) {
+        planning::settle(board, run, ask.id, decision)?;
+    }
+    decided?;
     take_up_again(board, ask)
 }
 

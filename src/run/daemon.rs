@@ -17,6 +17,7 @@ use board::watch::Watch;
 use board::{Board, Result, clock};
 use jiff::Timestamp;
 use teammates::cleaning;
+use teammates::config::Plan;
 use tokio::sync::Notify;
 
 use self::turns::Turn;
@@ -25,6 +26,7 @@ use crate::exit::{Exit, Failure, start};
 use crate::log::{self, Log};
 use crate::machine;
 use crate::rules::boundary::{self, Known, Request, Step};
+use crate::rules::planning;
 use crate::run::at_work::Part;
 use crate::run::audit::{self, Auditing};
 use crate::run::crewing::Crew;
@@ -242,11 +244,13 @@ impl Daemon {
         let has_scope = !self.window.posts.is_empty() || teammates::goal::Goal::read(&place).map_err(|e| Failure::Usage(e.to_string()))?.is_some();
         self.count_lane_work()?;
         self.count_spending()?;
+        let plan = planning::stage(self.settings.plan == Plan::Propose, self.state.unplanned, &self.run.asks.all()?);
         Ok(boundary::next(&Known {
             posts: &self.window.posts,
             last_seq: &self.window.last_seq,
             roster: &roster,
             state: &self.state,
+            plan: &plan,
             limits: &self.settings.limits,
             request,
             has_scope,
@@ -259,7 +263,7 @@ impl Daemon {
     fn act(&mut self, step: Step, request: Option<Request>) -> Result<After, Failure> {
         match step {
             Step::End { state, code, who, text } => self.end(state, code, who, text, request),
-            Step::Speak { who, why, only_work, warn } => {
+            Step::Speak { who, why, planning, only_work, warn } => {
                 if let Some(warn) = warn {
                     let last = self.window.posts.iter().rfind(|post| post.is_of_teammate()).map_or(0, |post| post.seq);
                     if self.run.note(last, warn)?.is_some() {
@@ -269,8 +273,8 @@ impl Daemon {
                 if let Some(ended) = self.end_unless_armed()? {
                     return Ok(ended);
                 }
-                self.enter_state(RunState::Running, None)?;
-                self.open_turn(&who, only_work)?;
+                self.enter_state(if planning { RunState::Planning } else { RunState::Running }, None)?;
+                self.open_turn(&who, planning, only_work)?;
                 tracing::info!("{who}: {why}");
                 Ok(After::Sleep(self.poll()))
             }

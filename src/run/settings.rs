@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use board::Board;
-use teammates::config::{Checkpoints, Config, GateMode};
+use teammates::config::{Checkpoints, Config, GateMode, Plan};
 use teammates::waits::Waits;
 
 use crate::config;
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) patterns: Patterns,
     /// What becomes of the others.
     pub(crate) gate_mode: GateMode,
+    /// Whether it begins with a plan.
+    pub(crate) plan: Plan,
     /// Where checkpoints are kept.
     pub(crate) checkpoints: Checkpoints,
     /// Who judges a `done`; `None`: the checks alone.
@@ -35,7 +37,7 @@ impl Settings {
         let patterns = Patterns::compile(&config.gate_auto_deny, &config.gate_auto_approve)
             .map_err(|bad| config::refused(format!("{}: {bad}", teammates::config::path(board.place()).display())))?;
         let auditor = config::auditor(board.place())?;
-        Ok(Settings { limits: limits(&config), patterns, gate_mode: config.gate_mode, checkpoints: config.checkpoints, auditor })
+        Ok(Settings { limits: limits(&config), patterns, gate_mode: config.gate_mode, plan: config.plan, checkpoints: config.checkpoints, auditor })
     }
 }
 

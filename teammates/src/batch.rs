@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
 }
 
 /// What the teammates of batches are called, with a number.
-const SEAT: &str = "worker-";
+pub const SEAT: &str = "worker-";
 
 /// Takes the first names that no living batch has.
 fn take_seats(workplace: &Workplace, jobs: usize) -> Result<Vec<Arc<Seat>>> {

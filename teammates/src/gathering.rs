@@ -58,6 +58,7 @@ pub(crate) fn gather(place: &Place, run: &Run, profile: &Profile, turn: &OpenTur
         after_cut: turn.again,
         news: new.news(),
         answers: &answers,
+        planning: turn.planning,
         restricted: why.as_deref().map(|why| Restricted { kinds: &kinds, why }),
         memory: &memory,
         goal_file: &goal_file,

@@ -34,6 +34,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests are the other programs that write, start and wait.
 
 pub mod account;
+pub mod ancestors;
 mod aside;
 pub mod attempt;
 pub mod batch;

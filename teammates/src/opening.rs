@@ -63,6 +63,8 @@ pub struct Opening<'a> {
     pub news: News<'a>,
     /// What was answered to its notices since it spoke last, oldest first.
     pub answers: &'a [Answer<'a>],
+    /// Whether it plans: the tasks that are made in it are a proposal.
+    pub planning: bool,
     /// `None`: each of the six kinds is accepted.
     pub restricted: Option<Restricted<'a>>,
     /// Where the team's memory is.
@@ -187,6 +189,18 @@ impl Voice {
             Kind::Gate => "an irreversible step needs an answer; say which".into(),
             Kind::Done => "the goal is reached; its checks run again, and an audit looks at the work".into(),
         }
+    }
+
+    /// What a planning turn is for.
+    fn planning(self) -> String {
+        let blocked = match self {
+            Voice::Commands => "`crew add --blocked-by`",
+            Voice::Tools => "`task_create` with blockedBy",
+        };
+        format!(
+            "This turn plans. The tasks that you make in it are a proposal: nobody works on them before a person has approved them. Make all that lead to \
+             the goal, each with what it waits for ({blocked}), do none of them, and end the turn with a post that says why these."
+        )
     }
 
     /// How a turn ends.

@@ -57,6 +57,11 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.trim_end().parse().ok()
 }
 
+/// This process, under the number that it has in the `/proc` that is mounted here.
+pub(crate) fn this() -> Option<Stat> {
+    parse_stat(&fs::read("/proc/self/stat").ok()?)
+}
+
 /// `None`: there is no such process, or it cannot be asked.
 pub(crate) fn stat(pid: i32) -> Option<Stat> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)

@@ -34,6 +34,7 @@ use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
 use crate::tools::crew::{At, Crews};
 use crate::tools::gate_list::Gatekeeper;
+use crate::tools::work::Backgrounds;
 use crate::workplace::{Seat, Workplace};
 
 mod compacting;
@@ -78,6 +79,8 @@ pub struct Thinker {
     mail: Mail,
     /// Those that no turn is using.
     minds: RefCell<Vec<Mind>>,
+    /// What its turns have in the background.
+    backgrounds: RefCell<Vec<Rc<Backgrounds>>>,
 }
 
 /// A line of thought, that of one turn at a time.
@@ -148,7 +151,7 @@ impl Thinker {
     /// That of a teammate.
     pub fn new(workplace: Workplace, seat: Arc<Seat>, profile: Profile, run: Arc<Run>, inbox: Arc<Inbox>, thinking: Thinking) -> Thinker {
         let ledger = Ledger::of_run(Arc::clone(run.dir()));
-        Thinker { workplace, seat, profile, thinking, run, ledger, mail: Mail::of(inbox), minds: RefCell::default() }
+        Thinker { workplace, seat, profile, thinking, run, ledger, mail: Mail::of(inbox), minds: RefCell::default(), backgrounds: RefCell::default() }
     }
 
     /// Whose it is.
@@ -203,15 +206,15 @@ impl Thinker {
 
     /// Ends what its turns left running in the background.
     pub async fn end(&self) {
-        let hands: Vec<Hands> = self.minds.borrow_mut().drain(..).flat_map(|mind| mind.hands).collect();
-        for hands in hands {
-            hands.end().await;
+        let all = self.backgrounds.take();
+        for backgrounds in all {
+            backgrounds.end().await;
         }
     }
 
     /// What its turns left running in the background, for those who look.
-    fn backgrounds(&self) -> Vec<String> {
-        self.minds.borrow().iter().flat_map(|mind| &mind.hands).flat_map(Hands::running).collect()
+    fn in_the_background(&self) -> Vec<String> {
+        self.backgrounds.borrow().iter().flat_map(|all| all.running()).map(|seen| format!("{} ({})", seen.command, seen.group)).collect()
     }
 
     /// The one that was last about the same, or one that is about nothing that may come back.
@@ -273,7 +276,7 @@ impl Thinker {
 
     /// Says what it does at this moment, for those who look.
     fn say(&self, doing: Option<&str>) {
-        if let Err(e) = self.seat.presence().set_doing(doing, self.backgrounds(), clock::now()) {
+        if let Err(e) = self.seat.presence().set_doing(doing, self.in_the_background(), clock::now()) {
             tracing::warn!("{e}");
         }
     }

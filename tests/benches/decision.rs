@@ -4,6 +4,9 @@
 
 #[path = "../../src/rules/boundary.rs"]
 mod boundary;
+#[allow(dead_code)] // A decision only asks where the plan stands.
+#[path = "../../src/rules/planning.rs"]
+mod planning;
 #[path = "../../src/rules/scheduler.rs"]
 mod scheduler;
 #[path = "../../src/rules/talk.rs"]
@@ -41,6 +44,7 @@ fn main() {
             last_seq: &last_seq,
             roster: &roster,
             state: &state,
+            plan: &planning::Stage::Over,
             limits: &limits,
             request: None,
             has_scope: true,

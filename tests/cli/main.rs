@@ -10,6 +10,7 @@ mod arm;
 mod board;
 mod keeping;
 mod leftovers;
+mod model;
 mod restore;
 mod run;
 mod scene;

@@ -1,13 +1,15 @@
 //! The run, on its real processes: daemon, supervisor and teammates, and what survives of them.
 
 mod allowed;
+mod below;
 mod example;
 mod gates;
 mod hostile;
 mod killed;
 mod odd;
+mod planning;
 mod posts;
 mod requests;
-mod stage;
+pub(crate) mod stage;
 mod talk;
 mod torn;

@@ -36,6 +36,11 @@ impl Board {
         self.dirs.ours().map_or_else(|| Ok(Vec::new()), |ours| presence::all(&ours.teammates))
     }
 
+    /// What every teammate that ever was on this board last said of itself; whether it lives is not asked.
+    pub fn records(&self) -> Result<Vec<(Name, presence::Record)>> {
+        self.dirs.ours().map_or_else(|| Ok(Vec::new()), |ours| presence::records(&ours.teammates))
+    }
+
     /// Whether a teammate of that name lives.
     pub fn lives(&self, name: &Name) -> bool {
         self.dirs.ours().is_some_and(|ours| presence::lives(&ours.teammates, name))

@@ -37,6 +37,9 @@ pub struct OpenTurn {
     /// Whether somebody else worked in the same tree meanwhile.
     #[serde(default)]
     pub shared: bool,
+    /// Whether it plans: the tasks that are made in it are a proposal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub planning: bool,
     /// Whether the last turn of its teammate was cut short.
     #[serde(default)]
     pub again: bool,

@@ -155,6 +155,9 @@ pub struct State {
     pub completed_tasks: Option<u64>,
     /// The last post when a person last let the run go on: what lies before does not stop it again.
     pub resumed: u64,
+    /// Whether a planning turn had nothing to propose: then none follows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unplanned: bool,
     /// Turns that ended with no post, by the last to do so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Silent>,

@@ -12,7 +12,7 @@ use teammates::tools::crew::{ClaimTask, TaskCreate, TaskUpdate, letters};
 use super::{Done, OfTurn};
 use crate::claimants;
 use crate::rehearsal::rehearse;
-use crate::run::PATIENCE;
+use crate::run::{PATIENCE, planning};
 
 /// Keys that say who may take a task up and what runs then: not changed under whoever works on it.
 const TERMS: [&str; 5] = ["owner", "role", "tier", "run", "check"];
@@ -25,10 +25,15 @@ impl OfTurn {
         if let Some(owner) = &task.owner {
             letters::on_team(&board, owner)?;
         }
-        let document = serde_json::to_string(&TaskCreate { subject, ..task }).map_err(|e| e.to_string())?;
-        let ids = board.add(&[Draft { text: document, origin: "the new task".into() }], PATIENCE).map_err(told)?;
+        let (mut text, origin) = (serde_json::to_string(&TaskCreate { subject, ..task }).map_err(|e| e.to_string())?, "the new task");
+        let is_planned = planning::is_planned(&board, Some(&self.at.turn), std::slice::from_ref(self.name())).map_err(told)?;
+        if is_planned {
+            text = planning::as_proposal(&text, origin).map_err(told)?;
+        }
+        let ids = board.add(&[Draft { text, origin: origin.into() }], PATIENCE).map_err(told)?;
         let id = ids.first().map(TaskId::as_str).unwrap_or_default();
-        Ok(format!("It is task {id}."))
+        let what = if is_planned { ", part of your proposal: nobody works on it before a person has approved that" } else { "" };
+        Ok(format!("It is task {id}{what}."))
     }
 
     pub(super) fn update(&self, update: &TaskUpdate) -> Done {

@@ -2,12 +2,13 @@
 
 use board::Result;
 use board::facts::Phase;
-use board::post::{Post, USER};
+use board::post::{Post, SYSTEM, USER};
 use board::thread::Draft;
 
 use super::Daemon;
 use crate::run::PATIENCE;
 use crate::run::effects::Effects;
+use crate::run::planning;
 use crate::run::recording::Wanted;
 
 impl Daemon {
@@ -22,6 +23,9 @@ impl Daemon {
         for post in &new {
             let effects = Effects { run: &self.run, patterns: &self.settings.patterns, gate_mode: self.settings.gate_mode };
             effects.on_asks(post)?;
+            if let (SYSTEM, Some(number), Some(decision)) = (post.from.as_str(), post.re, post.decision) {
+                planning::settle(&mut self.board, &self.run, number, decision)?;
+            }
             if post.seq > told {
                 self.tell("post", serde_json::json!(post));
             }

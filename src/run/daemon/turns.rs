@@ -10,6 +10,7 @@ use teammates::attempt::TRY_LATER;
 
 use super::Daemon;
 use crate::exit::Failure;
+use crate::rules::planning;
 use crate::run::PATIENCE;
 use crate::run::posting::{self, Shown};
 
@@ -41,7 +42,7 @@ enum End {
 
 impl Daemon {
     /// Gives a turn to a teammate.
-    pub(super) fn open_turn(&mut self, who: &str, only_work: Option<OnlyWork>) -> Result<()> {
+    pub(super) fn open_turn(&mut self, who: &str, planning: bool, only_work: Option<OnlyWork>) -> Result<()> {
         let taken = self.take_tree();
         let thread = self.run.thread.lock(PATIENCE)?;
         let turn = OpenTurn {
@@ -52,6 +53,7 @@ impl Daemon {
             only_work,
             base: taken.state.clone(),
             shared: self.is_tree_shared(),
+            planning,
             again: self.cut_short.remove(who),
             begun: None,
             ended: None,
@@ -187,6 +189,19 @@ impl Daemon {
         }
     }
 
+    /// A planning turn has ended with that post.
+    fn planned(&mut self, seq: u64) -> Result<()> {
+        let Some(post) = self.run.thread.since(seq - 1)?.into_iter().next() else { return Ok(()) };
+        // What was made just before the post may be newer than the last look.
+        self.board.look()?;
+        let proposed = [None, Some(seq)].into_iter().map(|number| self.board.proposed(number).len()).sum();
+        match planning::outcome(&post, proposed) {
+            planning::Outcome::Proposal => crate::run::planning::propose(&mut self.board, &self.run, &post),
+            planning::Outcome::Over => self.change_state(|state| state.unplanned = true),
+            planning::Outcome::GoesOn => Ok(()),
+        }
+    }
+
     fn change_open(&self, turn: &str, change: impl FnOnce(&mut OpenTurn)) -> Result<()> {
         let thread = self.run.thread.lock(PATIENCE)?;
         if let Some(mut open) = thread.open_turn()?.filter(|open| open.turn == turn) {
@@ -203,6 +218,9 @@ impl Daemon {
                 let seen = open.begun.as_ref().map_or(open.after, |begun| begun.seen);
                 settle_cursor(&self.run, &open.of, seen, *seq)?;
                 board::crash::point("turn.cursor");
+                if open.planning {
+                    self.planned(*seq)?;
+                }
                 let told = open.begun.as_ref().map(|begun| begun.answers.clone()).unwrap_or_default();
                 if !told.is_empty() {
                     self.run.asks.change_all(|ask| {

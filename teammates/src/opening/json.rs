@@ -25,6 +25,7 @@ pub(super) fn of(opening: &Opening<'_>) -> Value {
         "others": opening.others,
         "turn": opening.turn,
         "afterCut": opening.after_cut,
+        "planning": opening.planning,
         "memory": opening.memory,
         "goal": short(opening.goal, LONGEST_GOAL, json!({ "file": opening.goal_file })),
         "user": { "messages": messages, "older": older(opening.voice, &of_user) },

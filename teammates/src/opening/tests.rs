@@ -30,6 +30,7 @@ fn opening<'a>(posts: &'a [Post]) -> Opening<'a> {
         after_cut: false,
         news: News { posts, ..News::default() },
         answers: &[],
+        planning: false,
         restricted: None,
         memory: Path::new("/p/.crew/memory.md"),
         goal_file: Path::new("/p/.crew/goal.md"),
@@ -55,7 +56,9 @@ End your turn with one post, and no second one: `crew post --kind KIND [--handof
 ";
     assert!(text.starts_with(expected), "{text}");
     assert!(Kind::ALL.iter().all(|kind| text.contains(&format!("\n  {kind} "))), "{text}");
-    assert!(!text.contains("cut short"));
+    assert!(!text.contains("cut short") && !text.contains("This turn plans."));
+    let plans = Opening { planning: true, ..opening(&[]) };
+    assert!(plans.text().contains("\n\nThis turn plans. ") && plans.json()["planning"] == true, "{}", plans.text());
     let cut = Opening { after_cut: true, goal: "Make it.\n\nWell.\n", ..opening(&[]) };
     assert!(cut.text().contains("\nYour last turn was cut short: "), "{}", cut.text());
     assert!(cut.text().contains("\n\nGoal (/p/.crew/goal.md):\n    Make it.\n    \n    Well.\n\n"), "{}", cut.text());

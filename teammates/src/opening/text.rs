@@ -4,7 +4,7 @@ use super::{Answer, LONGEST_ANSWER, LONGEST_GOAL, LONGEST_OF_USER, News, Opening
 use board::post::{Kind, Post};
 
 pub(super) fn of(opening: &Opening<'_>) -> String {
-    let parts = [identity(opening), goal(opening), of_user(opening), index(opening.voice, opening.news), answers(opening), moves(opening)];
+    let parts = [identity(opening), goal(opening), of_user(opening), index(opening.voice, opening.news), answers(opening), plan(opening), moves(opening)];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| part + "\n").collect::<Vec<_>>().join("\n")
 }
 
@@ -88,6 +88,10 @@ fn answers(opening: &Opening<'_>) -> String {
 fn answer(answer: &Answer<'_>) -> String {
     let short = |text| cut::one_line(text, LONGEST_ANSWER);
     format!("notice {}: {}\n    answer: {}", answer.id, short(answer.notice), short(answer.answer))
+}
+
+fn plan(opening: &Opening<'_>) -> String {
+    if opening.planning { opening.voice.planning() } else { String::new() }
 }
 
 fn moves(opening: &Opening<'_>) -> String {

@@ -42,6 +42,7 @@ impl Hands {
             background_turn: work::background_turn(place, name),
         };
         let shell = Shell::new(terms)?.map(Rc::new);
+        thinker.backgrounds.borrow_mut().extend(shell.iter().map(|shell| Rc::clone(shell.backgrounds())));
         Ok(Hands { workspace: open, outputs, shell })
     }
 
@@ -67,17 +68,5 @@ impl Hands {
     /// What its model is to be told of commands in the background that have ended.
     pub(super) fn take_ended(&self) -> Vec<String> {
         self.shell.iter().flat_map(|shell| shell.backgrounds().take_ended()).collect()
-    }
-
-    /// The commands that run in the background.
-    pub(super) fn running(&self) -> Vec<String> {
-        self.shell.iter().flat_map(|shell| shell.backgrounds().running()).map(|seen| format!("{} ({})", seen.command, seen.group)).collect()
-    }
-
-    /// Ends them.
-    pub(super) async fn end(self) {
-        if let Some(shell) = self.shell {
-            shell.backgrounds().end().await;
-        }
     }
 }

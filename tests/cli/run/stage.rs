@@ -26,14 +26,14 @@ done
 const PROFILE: &str = "---\ncommand: sh tools/speak\npoll: 100ms\nidleTimeout: 20s\n---\n";
 
 /// The project, and what is kept of its run.
-pub(super) struct Stage {
-    pub(super) scene: Scene,
+pub(crate) struct Stage {
+    pub(crate) scene: Scene,
     /// Where the run's records are.
-    pub(super) state: PathBuf,
+    pub(crate) state: PathBuf,
 }
 
 /// A turn whose script waits for what it is to do.
-pub(super) struct Cue<'a> {
+pub(crate) struct Cue<'a> {
     stage: &'a Stage,
     who: String,
     fifo: std::fs::File,
@@ -41,12 +41,12 @@ pub(super) struct Cue<'a> {
 
 impl Stage {
     /// A team of these, with a goal, in a repository with one commit.
-    pub(super) fn new(team: &[&str]) -> Stage {
+    pub(crate) fn new(team: &[&str]) -> Stage {
         Stage::with(team, "")
     }
 
     /// The same with this configuration.
-    pub(super) fn with(team: &[&str], config: &str) -> Stage {
+    pub(crate) fn with(team: &[&str], config: &str) -> Stage {
         let scene = Scene::new();
         let surroundings = Surroundings { crewboard_home: Some(scene.home().into()), ..Surroundings::default() };
         let state = Place::at(&scene.tasks(), &surroundings).unwrap().state().to_owned();
@@ -68,7 +68,7 @@ impl Stage {
         stage
     }
 
-    pub(super) fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let mut git = self.scene.program("git");
         git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments);
         git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -79,30 +79,30 @@ impl Stage {
 
     /// `crew start --yes`, which must succeed.
     #[track_caller]
-    pub(super) fn start(&self) -> Ran {
+    pub(crate) fn start(&self) -> Ran {
         self.scene.run(&["start", "--yes"]).succeeded()
     }
 
     /// The same with the daemon dying at a named point, again and again. What teammates run is not concerned.
     #[track_caller]
-    pub(super) fn start_with_crash_at(&self, point: &str) -> Ran {
+    pub(crate) fn start_with_crash_at(&self, point: &str) -> Ran {
         let mut crew = self.scene.crew(&["start", "--yes"]);
         crew.env("CREW_CRASH_AT", point);
         self.scene.start(crew).ended()
     }
 
     #[track_caller]
-    pub(super) fn crew(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn crew(&self, arguments: &[&str]) -> Ran {
         self.scene.run(arguments)
     }
 
     /// A file of the run, as bytes; empty where there is none.
-    pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.state.join(name)).unwrap_or_default()
     }
 
     /// A document of the run; null where there is none.
-    pub(super) fn document(&self, name: &str) -> Value {
+    pub(crate) fn document(&self, name: &str) -> Value {
         let bytes = self.bytes(name);
         if bytes.is_empty() {
             Value::Null
@@ -111,7 +111,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn put(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.state.join(name), bytes).unwrap();
     }
 
@@ -123,26 +123,26 @@ impl Stage {
     }
 
     /// Every post.
-    pub(super) fn thread(&self) -> Vec<Value> {
+    pub(crate) fn thread(&self) -> Vec<Value> {
         self.records("thread.jsonl")
     }
 
-    pub(super) fn events(&self, what: &str) -> Vec<Value> {
+    pub(crate) fn events(&self, what: &str) -> Vec<Value> {
         self.records("events.jsonl").into_iter().filter(|event| event["event"] == what).collect()
     }
 
     /// The run's state, by its word.
-    pub(super) fn word(&self) -> String {
+    pub(crate) fn word(&self) -> String {
         self.document("state.json")["state"].as_str().unwrap_or("idle").to_owned()
     }
 
-    pub(super) fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         self.document("state.json")["reason"]["code"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Waits for a state in which no daemon is at work, and until none is.
     #[track_caller]
-    pub(super) fn ends_as(&self, word: &str) {
+    pub(crate) fn ends_as(&self, word: &str) {
         until(&format!("the run is {word}; it is {} ({})", self.word(), self.reason()), || {
             self.word() == word && self.document("state.json")["daemon"].is_null()
         });
@@ -150,29 +150,29 @@ impl Stage {
 
     /// The daemon's process.
     #[track_caller]
-    pub(super) fn daemon(&self) -> i32 {
+    pub(crate) fn daemon(&self) -> i32 {
         self.processes_of("--daemon").pop().expect("no daemon lives")
     }
 
     /// The supervisor's.
     #[track_caller]
-    pub(super) fn supervisor(&self) -> i32 {
+    pub(crate) fn supervisor(&self) -> i32 {
         self.processes_of("--supervisor").pop().expect("no supervisor lives")
     }
 
     /// Those of ours whose command line has this word.
-    pub(super) fn processes_of(&self, word: &str) -> Vec<i32> {
+    pub(crate) fn processes_of(&self, word: &str) -> Vec<i32> {
         let has = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.split(|byte| *byte == 0).any(|one| one == word.as_bytes()));
         self.scene.processes().into_iter().filter(has).collect()
     }
 
     /// The harnesses of the teammates.
-    pub(super) fn teammates(&self) -> Vec<i32> {
+    pub(crate) fn teammates(&self) -> Vec<i32> {
         self.processes_of("--foreground")
     }
 
     /// Kills processes as a power cut would, and waits until they are gone.
-    pub(super) fn kill(&self, pids: &[i32]) {
+    pub(crate) fn kill(&self, pids: &[i32]) {
         pids.iter().for_each(|pid| signal(*pid, Signal::KILL));
         // The first thread may have ended before the others, and then the locks are still held.
         let threads = |pid: &i32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
@@ -181,7 +181,7 @@ impl Stage {
 
     /// Waits until it is somebody's turn and the script waits for what it is to do.
     #[track_caller]
-    pub(super) fn turn_of(&self, who: &str) -> Cue<'_> {
+    pub(crate) fn turn_of(&self, who: &str) -> Cue<'_> {
         let mut fifo = None;
         until(&format!("{who} has the turn; the run: {}", self.document("state.json")), || {
             let turn = self.document("turn.json");
@@ -198,7 +198,7 @@ impl Stage {
 
     /// In its next turn a teammate posts this, with `crew post`; the answer is the post.
     #[track_caller]
-    pub(super) fn says(&self, who: &str, arguments: &str) -> Value {
+    pub(crate) fn says(&self, who: &str, arguments: &str) -> Value {
         let before = self.thread().len();
         self.turn_of(who).does(&format!("\"$CREW\" post {arguments}; exit"));
         let mut post = None;
@@ -211,14 +211,14 @@ impl Stage {
 
     /// `crew stop`, which leaves nothing running.
     #[track_caller]
-    pub(super) fn stops(&self) {
+    pub(crate) fn stops(&self) {
         self.crew(&["stop"]).succeeded();
         until("nothing runs", || self.scene.processes().is_empty());
     }
 
     /// What must be so whatever has happened.
     #[track_caller]
-    pub(super) fn is_sound(&self) {
+    pub(crate) fn is_sound(&self) {
         let thread = self.thread();
         let seqs: Vec<u64> = thread.iter().map(|post| post["seq"].as_u64().unwrap()).collect();
         assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>(), "numbers have holes or come twice");
@@ -247,13 +247,13 @@ impl Stage {
 impl Cue<'_> {
     /// The turn's script goes on with this, on one line.
     #[track_caller]
-    pub(super) fn does(mut self, line: &str) {
+    pub(crate) fn does(mut self, line: &str) {
         self.fifo.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// It goes on with this, and what `crew` said and its exit code come back.
     #[track_caller]
-    pub(super) fn tries(self, line: &str) -> (i32, String) {
+    pub(crate) fn tries(self, line: &str) -> (i32, String) {
         let answer = self.stage.scene.project().join(".stage").join(format!("{}.answer", self.who));
         let _ = std::fs::remove_file(&answer);
         self.does(&format!(

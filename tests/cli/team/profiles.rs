@@ -31,10 +31,10 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
 fn a_runner_that_is_not_here_is_refused() {
     let scene = Scene::new();
     scene.put(".claude/agents/x.md", "---\nname: reviewer\ndescription: Reviews: everything\ntools: Read, Grep\ncolor: red\n---\nYou review.\n");
-    scene.put(&profile("carol"), "---\nrunner: anthropic\nmodel: some-model\n---\n");
+    scene.put(&profile("carol"), "---\nrunner: gemini\nmodel: some-model\n---\n");
     for (arguments, runner) in [
         (&["spawn", "x", "--from", ".claude/agents/x.md"][..], "claude-code"),
-        (&["spawn", "carol"], "anthropic"),
+        (&["spawn", "carol"], "gemini"),
         (&["spawn", "dave", "--runner", "codex"], "codex"),
         (&["spawn", "dave", "--runner", "no-such"], "no-such"),
     ] {

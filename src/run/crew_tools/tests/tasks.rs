@@ -155,3 +155,28 @@ fn a_claimed_task_is_given_next() {
     bench.refused(&working, "claim_task", json!({ "id": "2" }), "the one that you are working on");
     bench.refused(&working, "claim_task", json!({}), "no task that you could claim");
 }
+
+#[test]
+fn what_is_made_in_a_planning_turn_is_a_proposal() {
+    let bench = Bench::new();
+    let at = bench.thread_turn("alice");
+    let thread = bench.run.thread.lock(PATIENCE).unwrap();
+    let open = thread.open_turn().unwrap().unwrap();
+    thread.set_open_turn(Some(&OpenTurn { planning: true, ..open })).unwrap();
+    drop(thread);
+    assert!(bench.done(&at, "task_create", json!({ "subject": "first", "owner": "bob" })).contains("part of your proposal"));
+    bench.done(&at, "task_create", json!({ "subject": "second" }));
+    assert_eq!(
+        (&bench.task("1")["status"], &bench.task("1")["parked"]["on"], &bench.task("1")["owner"]),
+        (&json!("in_progress"), &json!("ask"), &json!("bob"))
+    );
+    bench.done(&at, "task_update", json!({ "id": "2", "blockOn": ["1"], "subject": "the second" }));
+    assert_eq!(bench.task("2")["blockedBy"].as_array().unwrap().len(), 1);
+    bench.refused(&at, "claim_task", json!({ "id": "1" }), "parked");
+    bench.refused(&at, "task_update", json!({ "id": "1", "parked": {} }), "unknown field");
+    // Another turn, of somebody else, makes tasks as ever.
+    let working = bench.message_turn();
+    let other = At { name: Bench::name("bob"), ..working };
+    assert!(!bench.done(&other, "task_create", json!({ "subject": "x" })).contains("proposal"));
+    assert_eq!(bench.task("3")["status"], "pending");
+}
