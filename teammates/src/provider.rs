@@ -11,6 +11,7 @@
 
 use std::pin::Pin;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::{Block, Message};
@@ -27,7 +28,10 @@ pub mod limits;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod prices;
+pub mod recorder;
+pub mod recording;
 pub mod retry;
+pub mod script;
 mod sse;
 mod surrogates;
 #[cfg(test)]
@@ -109,7 +113,8 @@ pub struct Response {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Stop {
     /// It was done.
     Done,
@@ -125,7 +130,8 @@ pub enum Stop {
 }
 
 /// Tokens, as the provider counted them. None is in two of these.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Read anew.
     pub input: u64,

@@ -11,7 +11,7 @@ mod reading;
 /// Where the provider itself serves it.
 pub const BASE: &str = "https://api.anthropic.com";
 
-const API: &str = "anthropic";
+pub(super) const API: &str = "anthropic";
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
 /// Anthropic's Messages API.

@@ -72,6 +72,9 @@ pub enum Kind {
     /// It was not reached, or the connection was lost.
     #[error("the provider was not reached")]
     Network,
+    /// It is played from a recording, and the recording has no answer to it.
+    #[error("the recording has no answer")]
+    OffScript,
     /// The call was told to end.
     #[error("cancelled")]
     Cancelled,
@@ -112,7 +115,7 @@ impl ProviderError {
             Kind::Overloaded { after } => Outcome::Retry { after: *after },
             Kind::Truncated | Kind::Timeout | Kind::Server { .. } | Kind::Network => Outcome::Retry { after: None },
             Kind::TooLong => Outcome::Compact,
-            Kind::Refused | Kind::Auth { .. } | Kind::Invalid { .. } => Outcome::Fail,
+            Kind::Refused | Kind::Auth { .. } | Kind::Invalid { .. } | Kind::OffScript => Outcome::Fail,
             Kind::Cancelled => Outcome::Cancelled,
         }
     }

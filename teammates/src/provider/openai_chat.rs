@@ -12,7 +12,7 @@ mod reading;
 /// Where the provider itself serves it.
 pub const BASE: &str = "https://api.openai.com/v1";
 
-const API: &str = "openai-chat";
+pub(super) const API: &str = "openai-chat";
 
 /// How tools are offered to the model: the values of `toolMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod reading;
 /// Where the provider itself serves it.
 pub const BASE: &str = super::openai_chat::BASE;
 
-const API: &str = "openai-responses";
+pub(super) const API: &str = "openai-responses";
 
 /// OpenAI's Responses API.
 #[derive(Debug, Clone)]

@@ -23,6 +23,7 @@ use crate::tools::gate_list::Verdict;
 mod failing;
 mod going;
 mod limits;
+mod played;
 
 /// The run, as far as a turn sees it: it takes posts, and counts what acts on others.
 #[derive(Default)]

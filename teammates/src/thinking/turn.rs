@@ -295,7 +295,7 @@ impl Under<'_> {
             Kind::Overloaded { after } => (model, after.map_or(Lasts::Unknown, |after| Lasts::Until(in_so_long(after)))),
             Kind::Invalid { status: 404 } => (model, Lasts::UntilMended),
             Kind::Truncated | Kind::Timeout | Kind::Network | Kind::Server { .. } => (account, Lasts::Unknown),
-            Kind::TooLong | Kind::Refused | Kind::Invalid { .. } | Kind::Cancelled => return With::Done(Outcome::Failed(why)),
+            Kind::TooLong | Kind::Refused | Kind::Invalid { .. } | Kind::OffScript | Kind::Cancelled => return With::Done(Outcome::Failed(why)),
         };
         With::Stopped { key, lasts, why }
     }
