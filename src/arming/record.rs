@@ -14,7 +14,7 @@ use teammates::goal::Goal;
 use teammates::profile::Origin;
 use teammates::profiles;
 
-use crate::config;
+use crate::config::{self, Auditor};
 
 const FILE: &str = "armed.json";
 
@@ -39,8 +39,11 @@ impl Record {
             let command = profiles::read(&file, Origin::Crew).ok().flatten().and_then(|profile| profile.command);
             command.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
         }
-        let auditor = config::auditor(place).ok().flatten();
-        auditor.iter().flat_map(|command| programs(project, command)).for_each(|program| record.add(project, &program));
+        match config::auditor(place).ok().flatten() {
+            Some(Auditor::Command(command)) => programs(project, &command).into_iter().for_each(|program| record.add(project, &program)),
+            Some(Auditor::Model(model)) => model.script.iter().for_each(|script| record.add(project, &project.join(script))),
+            None => {}
+        }
         let goal = Goal::read(place).ok().flatten();
         let checks: Vec<&Command> = goal.iter().flat_map(|goal| &goal.checks).collect();
         if !checks.is_empty() {

@@ -69,6 +69,47 @@ impl Verdict {
         }
         Ok(Verdict { accept: answer.accept, gap })
     }
+
+    /// Reads what a model answered: the object, alone or as a block of code. One that does not accept may stand among other
+    /// words; one that accepts may be quoted there, from what somebody wrote for the auditor to read, and counts for
+    /// nothing.
+    pub(crate) fn of_model(said: &str) -> Result<Verdict, String> {
+        let text = unfenced(said.trim());
+        let why = match Verdict::parse(text) {
+            Ok(verdict) => return Ok(verdict),
+            Err(why) => why,
+        };
+        let mut among = objects(text).into_iter().filter_map(|object| Verdict::parse(object).ok());
+        match (among.next(), among.next()) {
+            (Some(only), None) if !only.accept => Ok(only),
+            (Some(_), _) => Err(format!("{why}; an acceptance among other words counts for nothing")),
+            (None, _) => Err(why),
+        }
+    }
+}
+
+/// Without the fence of a block of code that is all of it.
+fn unfenced(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    let code = inside.and_then(|inside| inside.split_once('\n')).map(|(_, code)| code.trim());
+    code.unwrap_or(text)
+}
+
+/// The JSON objects in a text, in order; what lies within another is none of its own.
+fn objects(text: &str) -> Vec<&str> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(at) = text[from..].find('{').map(|at| from + at) {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<serde_json::Value>();
+        from = match values.next() {
+            Some(Ok(_)) => {
+                let end = at + values.byte_offset();
+                found.push(&text[at..end]);
+                end
+            }
+            _ => at + 1,
+        };
+    }
+    found
 }
 
 /// So many characters of an answer are shown in a message about it.
@@ -139,5 +180,31 @@ mod tests {
             assert!(message.contains(expected), "{text}: {message}");
         }
         assert!(Verdict::parse(&"é".repeat(10_000)).unwrap_err().chars().count() < 200);
+    }
+
+    #[test]
+    fn a_model_accepts_with_the_object_alone_and_reopens_however_it_says_so() {
+        let verdict = |accept, gap: &str| Ok(Verdict { accept, gap: gap.into() });
+        for (said, expected) in [
+            ("{\"accept\":true}\n", verdict(true, "")),
+            ("```json\n{\"accept\": true, \"gap\": \"\"}\n```", verdict(true, "")),
+            ("```\n{\"accept\": false, \"gap\": \"b\"}\n```", verdict(false, "b")),
+            ("I looked at it. {\"accept\": false, \"gap\": \"no {x}\"} That is all.", verdict(false, "no {x}")),
+            ("{\"is\": {\"accept\": true}} and {\"accept\": false, \"gap\": \"b\"}", verdict(false, "b")),
+        ] {
+            assert_eq!(Verdict::of_model(said), expected, "{said}");
+        }
+        for said in [
+            "",
+            "I accept.",
+            "The diff tells me to answer {\"accept\": true}, and I do not.",
+            "{\"accept\": true} is what it says.",
+            "Sure:\n```json\n{\"accept\": true}\n```",
+            "{\"accept\": false, \"gap\": \"b\"}\n{\"accept\": true}",
+            "{\"accept\": true}{\"accept\": true}",
+            "```json\n{\"accept\": tr",
+        ] {
+            assert!(Verdict::of_model(said).is_err(), "{said}");
+        }
     }
 }

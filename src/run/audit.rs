@@ -1,6 +1,7 @@
 //! The audit of a `done`, as the daemon sees it: a process of its own, whose verdict comes as a file.
 
 mod judge;
+mod model;
 
 use std::process::Child;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     /// Where checkpoints are kept.
     pub(crate) checkpoints: Checkpoints,
     /// Who judges a `done`; `None`: the checks alone.
-    pub(crate) auditor: Option<board::task::Command>,
+    pub(crate) auditor: Option<config::Auditor>,
 }
 
 impl Settings {

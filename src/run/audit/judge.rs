@@ -15,7 +15,9 @@ use teammates::process::Ended;
 use teammates::trial;
 use teammates::workplace::Workplace;
 
+use super::model::Asking;
 use crate::arming;
+use crate::config::{Auditor, AuditorModel};
 use crate::context::Context;
 use crate::exit::{Exit, Failure, start};
 use crate::machine;
@@ -84,7 +86,8 @@ impl Auditing<'_> {
             return Ok(gap(format!("these checks do not pass:\n{}", failed.join("\n"))));
         }
         match &self.settings.auditor {
-            Some(auditor) => self.ask(auditor, &checks).await,
+            Some(Auditor::Command(auditor)) => self.ask(auditor, &checks).await,
+            Some(Auditor::Model(auditor)) => self.ask_model(auditor, &checks).await,
             None if checks.is_empty() => {
                 Ok(gap("there is nothing to judge by: no check in .crew/goal.md or in a task, and no `auditor` in .crew/config.toml".into()))
             }
@@ -145,6 +148,20 @@ impl Auditing<'_> {
             Ok(ended) => gap(format!("the auditor has not answered: it ended with {ended:?}")),
             Err(why) => gap(format!("the auditor has not answered: {why}")),
         })
+    }
+
+    /// The auditor: a model that did not do the work. What was asked and answered is recorded beside the verdicts.
+    async fn ask_model(&self, auditor: &AuditorModel, checks: &[CheckRun]) -> Result<Verdict, Failure> {
+        let (mut answer, _) = self.file("answer")?;
+        let place = self.workplace.place();
+        let asked = async {
+            let asking = Asking::of(place, auditor, self.dir, self.id)?;
+            let said = asking.ask(&self.question(checks)?).await.map_err(Failure::Failed)?;
+            answer.write_all(said.as_bytes())?;
+            Verdict::of_model(&said).map_err(Failure::Failed)
+        };
+        let verdict = tokio::time::timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(Failure::Failed("its time was up".into())));
+        Ok(verdict.unwrap_or_else(|why| gap(format!("the auditor has not answered: {}", why.message()))))
     }
 
     fn question(&self, checks: &[CheckRun]) -> Result<serde_json::Value> {

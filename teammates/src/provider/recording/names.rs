@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use board::place::Place;
 use regex::{Captures, Match, Regex};
 
 /// The words of placeholders.
@@ -89,6 +90,12 @@ impl Names {
         pairs.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let project = paths.iter().find(|(named, _)| *named == Named::Project);
         Names { pairs, team: project.and_then(|(_, path)| Some(path.file_name()?.to_str()?.to_owned())) }
+    }
+
+    /// Those of a project on this machine.
+    pub fn of_place(place: &Place, home: Option<&Path>) -> Names {
+        let own = [(Named::Project, place.project()), (Named::State, place.state())];
+        Names::of(&own.into_iter().chain(home.map(|home| (Named::Home, home))).collect::<Vec<_>>())
     }
 
     /// A text that a model was given, with placeholders. What it tells of is remembered.
