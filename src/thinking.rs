@@ -7,6 +7,7 @@ use std::sync::Arc;
 use board::disk::Dir;
 use board::name::Name;
 use board::place::Place;
+use teammates::account::Account;
 use teammates::config::Config;
 use teammates::gatekeeper::Gates;
 use teammates::models::{self, Model, Sources};
@@ -45,6 +46,7 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
         models,
         crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
+        hidden: key_files(&config),
         prices,
         compact_at: config.compact_at.get(),
         patience: Patience::default(),
@@ -84,6 +86,13 @@ fn names(place: &Place) -> Names {
     let own = [(Named::Project, place.project()), (Named::State, place.state())];
     let home = home.as_deref().map(|home| (Named::Home, home));
     Names::of(&own.into_iter().chain(home).collect::<Vec<_>>())
+}
+
+/// The files of every account's key, not of the teammate's own alone.
+fn key_files(config: &Config) -> Vec<PathBuf> {
+    let home = home();
+    let accounts = config.accounts.iter().filter_map(|(name, table)| Account::of(name, table).ok());
+    accounts.filter_map(|account| account.key_file(home.as_deref())).collect()
 }
 
 fn home() -> Option<PathBuf> {

@@ -14,7 +14,7 @@
 //! What a model reads is data, and so is what it says: here it moves nothing but by its tools.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub struct Thinking {
     pub crews: Rc<dyn Crews>,
     /// Which commands may run.
     pub gatekeeper: Rc<dyn Gatekeeper>,
+    /// Files that its shells are not to see: keys.
+    pub hidden: Vec<PathBuf>,
     /// What calls cost.
     pub prices: Prices,
     /// How full a model's context may be before it is compacted, in percent.

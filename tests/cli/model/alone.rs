@@ -13,7 +13,12 @@ fn a_task_is_done_and_checked_and_what_it_cost_is_known() {
     let stage = model.stage(&["alice"], "", ACCOUNT);
     stage.scene.task("1", json!({ "subject": "Say hello", "description": "In the file hello.", "check": "grep -q hello hello" }));
     stage.scene.task("2", json!({ "subject": "Say more", "blockedBy": ["1"] }));
-    model.calls("alice", [("bash", json!({ "command": "echo hello > hello; env; cat /proc/$PPID/environ" })), ("read_file", json!({ "path": "hello" }))]);
+    // Where the kernel can, it keeps the file of the key from the shell.
+    let key = if teammates::confinement::support().keeps { "~/key" } else { "" };
+    model.calls(
+        "alice",
+        [("bash", json!({ "command": format!("echo hello > hello; env; cat /proc/$PPID/environ {key}") })), ("read_file", json!({ "path": "hello" }))],
+    );
     model.calls("alice", [post("work_done", "hello is said")]);
     model.calls("alice", [("write_file", json!({ "path": "more", "content": "more\n" })), post("work_done", "more")]);
     stage.crew(&["spawn", "alice", "--yes"]).succeeded();

@@ -56,6 +56,8 @@ pub struct Terms {
     pub also: Vec<PathBuf>,
     /// Directories that are never to be writable by way of one above them: the project, the state of the machine's side.
     pub spared: Vec<PathBuf>,
+    /// Files that are empty for them, where the kernel can do that: keys.
+    pub hidden: Vec<PathBuf>,
     /// The project, whose `.tasks/` and `.crew/` are not written.
     pub project: PathBuf,
     /// The turn that commands in the background belong to: see [`super::background_turn`].
@@ -190,7 +192,7 @@ impl Shell {
         // `/dev/stderr` is the log once more, opened anew.
         writable.push(self.terms.outputs.path_of(&writing.name)?);
         let kept = if confinement::support().keeps { self.kept_dirs() } else { Vec::new() };
-        Confinement::new(&Allowed { writable, kept }).map(Some)
+        Confinement::new(&Allowed { writable, kept, hidden: self.terms.hidden.clone() }).map(Some)
     }
 
     /// The board's directories that lie below what is writable.
