@@ -42,7 +42,7 @@ pub struct Support {
 pub struct Allowed {
     /// Directories and files that it may write, with all below them. One that is not there is left out.
     pub writable: Vec<PathBuf>,
-    /// Directories below those that it may not write. One that is not there is left out.
+    /// Directories and files below those that it may not write. One that is not there is left out.
     pub kept: Vec<PathBuf>,
     /// Files that are empty for it: keys. Where nothing can be kept ([`Support::keeps`]), they are not.
     pub hidden: Vec<PathBuf>,

@@ -138,6 +138,18 @@ pub enum Outcome {
     CutShort(String),
 }
 
+/// A turn as one of the models is to perform it.
+#[derive(Clone, Copy)]
+struct Go<'a> {
+    turn: &'a Turn<'a>,
+    model: &'a Model,
+    /// Why it did not go on with the one before.
+    before: Option<&'a str>,
+    /// Whether there is another behind it.
+    has_other: bool,
+    diary: &'a Diary,
+}
+
 /// How a turn ended with one model.
 enum With {
     Done(Outcome),
@@ -247,8 +259,8 @@ impl Thinker {
                 mind.conversation = None;
             }
             mind.model = Some(place);
-            let has_other = place + 1 < self.thinking.models.len();
-            match self.with(turn, mind, model, &mut journal, before.as_deref(), has_other, diary).await {
+            let go = Go { turn, model, before: before.as_deref(), has_other: place + 1 < self.thinking.models.len(), diary };
+            match self.with(&go, mind, &mut journal).await {
                 With::Done(outcome) => return outcome,
                 With::Stopped { key, lasts, why } => match self.run.limits.set(&key, lasts, &why, clock::now()) {
                     Err(e) => return Outcome::Failed(e.to_string()),

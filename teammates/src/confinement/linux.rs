@@ -45,7 +45,7 @@ impl Confinement {
     /// Makes one ready. An error: the kernel has no Landlock, or directories are to be kept which cannot be.
     pub fn new(allowed: &Allowed) -> io::Result<Confinement> {
         let kept: Vec<CString> =
-            allowed.kept.iter().filter(|path| path.is_dir()).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+            allowed.kept.iter().filter(|path| path.exists()).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
         if !kept.is_empty() && !support().keeps {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this system keeps no directory read-only below one that is written"));
         }

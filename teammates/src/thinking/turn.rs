@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::diary::Diary;
 use super::hands::Hands;
 use super::journal::Journal;
-use super::{Mind, Outcome, Thinker, Turn, With, words};
+use super::{Go, Mind, Outcome, Thinker, Turn, With, words};
 use crate::conversation::{Conversation, Due, Message, ToolCall};
 use crate::models::Model;
 use crate::provider::retry::{self, Patience};
@@ -44,18 +44,9 @@ enum Then {
 }
 
 impl Thinker {
-    /// Performs a turn with one model. `before`: why it did not go on with the one before.
-    #[allow(clippy::too_many_arguments)] // What a turn needs, passed on once.
-    pub(super) async fn with(
-        &self,
-        turn: &Turn<'_>,
-        mind: &mut Mind,
-        model: &Model,
-        journal: &mut Journal,
-        before: Option<&str>,
-        has_other: bool,
-        diary: &Diary,
-    ) -> With {
+    /// Performs a turn with one model.
+    pub(super) async fn with(&self, go: &Go<'_>, mind: &mut Mind, journal: &mut Journal) -> With {
+        let Go { turn, model, before, has_other, diary } = *go;
         let Mind { conversation, hands, .. } = mind;
         let hands = match hands_for(self, hands, turn) {
             Ok(hands) => hands,

@@ -45,6 +45,7 @@ fn a_task_is_done_and_checked_and_what_it_cost_is_known() {
     // The key is where it was put, and nowhere else.
     let kept: Vec<_> = everywhere(&stage.state).into_iter().chain(stage.scene.everything()).filter(|(_, bytes)| has(bytes, KEY)).collect();
     assert!(kept.is_empty(), "{:?}", kept.iter().map(|(path, _)| path).collect::<Vec<_>>());
+    assert_eq!(stage.scene.summary("1"), "hello is said");
     let thread = stage.thread();
     assert_eq!(thread.iter().map(|post| post["text"].as_str().unwrap()).collect::<Vec<_>>(), ["hello is said", "more"]);
 }
@@ -105,6 +106,17 @@ fn in_working_trees_of_their_own_two_lanes_work_side_by_side() {
     assert_eq!(stage.scene.status(other), "failed");
     assert!(stage.scene.reason(other).contains("not credited"), "{}", stage.scene.reason(other));
     assert!(stage.scene.file("hello").contains(&format!("worktrees/{done}")), "{}", stage.scene.file("hello"));
+}
+
+#[test]
+fn a_turn_has_the_time_that_its_task_gives_it() {
+    let model = Model::new();
+    let stage = model.stage(&["alice"], "", ACCOUNT);
+    stage.scene.task("1", json!({ "subject": "Say hello", "timeout": "300ms", "retries": 0 }));
+    model.plays("alice", [Step::Hangs]);
+    stage.crew(&["spawn", "alice", "--yes"]).succeeded();
+    until("its time is over", || stage.scene.outcomes("1") == ["timeout"]);
+    assert!(stage.scene.reason("1").contains("longer than its 300ms"), "{}", stage.scene.reason("1"));
 }
 
 #[test]
