@@ -14,7 +14,7 @@ use teammates::models::{self, Model, Sources};
 use teammates::profile::{Profile, Runner};
 use teammates::provider::prices::Prices;
 use teammates::provider::recorder::{Recorder, Recording};
-use teammates::provider::recording::names::{Named, Names};
+use teammates::provider::recording::names::Names;
 use teammates::provider::recording::{FORMAT, Head, RecordingError};
 use teammates::provider::retry::Patience;
 use teammates::provider::script::Script;
@@ -82,10 +82,7 @@ fn recorded(place: &Place, models: Vec<Model>, file: &Path) -> Result<Model, Rec
 }
 
 fn names(place: &Place) -> Names {
-    let home = home();
-    let own = [(Named::Project, place.project()), (Named::State, place.state())];
-    let home = home.as_deref().map(|home| (Named::Home, home));
-    Names::of(&own.into_iter().chain(home).collect::<Vec<_>>())
+    Names::of_place(place, home().as_deref())
 }
 
 /// The files of every account's key, not of the teammate's own alone.
