@@ -95,7 +95,12 @@ impl Asking {
         let request =
             Request { model: &model.name, system: SYSTEM, messages: &messages, tools: &[], effort: model.effort.as_deref(), max_output: model.max_output };
         let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
-        let mut failed = |error: &ProviderError| self.put_down(&error.usage, began);
+        let mut failed = |error: &ProviderError| {
+            // Most of what fails takes nothing.
+            if error.usage != Usage::default() {
+                self.put_down(&error.usage, began);
+            }
+        };
         let answer = retry::turn(&*model.api, &request, &mut |_| {}, &cancel, &self.patience, seed(&self.id), &mut failed).await;
         match answer {
             Ok(response) => {
@@ -120,9 +125,6 @@ impl Asking {
     }
 
     fn put_down(&self, usage: &Usage, began: Instant) {
-        if *usage == Usage::default() {
-            return;
-        }
         let model = &self.model;
         let call = Call {
             ts: clock::now(),
