@@ -5,6 +5,7 @@ mod below;
 mod example;
 mod gates;
 mod hostile;
+mod judged;
 mod killed;
 mod odd;
 mod planning;

@@ -19,7 +19,7 @@ use teammates::provider::recording::names::Names;
 use teammates::provider::recording::{FORMAT, Head};
 use teammates::provider::retry::{self, Patience};
 use teammates::provider::script::Script;
-use teammates::provider::{self, Kind, ProviderError, Request, Usage};
+use teammates::provider::{self, Kind, ProviderError, Request};
 
 use crate::config::{self, AuditorModel};
 use crate::exit::Failure;
@@ -94,12 +94,15 @@ impl Asking {
         let model = &self.model;
         let request =
             Request { model: &model.name, system: SYSTEM, messages: &messages, tools: &[], effort: model.effort.as_deref(), max_output: model.max_output };
+        let ledger = Ledger::of_run(Arc::clone(self.run.dir()));
         let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
-        let mut failed = |error: &ProviderError| self.put_down(&error.usage, began);
+        let mut failed = |error: &ProviderError| {
+            self.spending(&ledger).failed(&error.usage, began);
+        };
         let answer = retry::turn(&*model.api, &request, &mut |_| {}, &cancel, &self.patience, chance(&self.id), &mut failed).await;
         match answer {
             Ok(response) => {
-                self.put_down(&response.usage, began);
+                self.spending(&ledger).put_down(&response.usage, began);
                 let texts = response.blocks.into_iter().filter_map(|block| if let Block::Text(text) = block { Some(text.text) } else { None });
                 Ok(texts.collect())
             }
@@ -119,9 +122,8 @@ impl Asking {
         }
     }
 
-    fn put_down(&self, usage: &Usage, began: Instant) {
-        let ledger = Ledger::of_run(Arc::clone(self.run.dir()));
-        Spending { ledger: &ledger, prices: &self.prices, model: &self.model, teammate: AUDIT, task: None, turn: &self.id }.put_down(usage, began);
+    fn spending<'a>(&'a self, ledger: &'a Ledger) -> Spending<'a> {
+        Spending { ledger, prices: &self.prices, model: &self.model, teammate: AUDIT, task: None, turn: &self.id }
     }
 }
 

@@ -28,11 +28,15 @@ pub struct Spending<'a> {
 }
 
 impl Spending<'_> {
-    /// Puts down a call that began then; one that took nothing is none.
-    pub fn put_down(&self, usage: &Usage, began: Instant) {
-        if *usage == Usage::default() {
-            return;
+    /// Puts down a call that began then and failed. Most of what fails takes nothing, and is none.
+    pub fn failed(&self, usage: &Usage, began: Instant) {
+        if *usage != Usage::default() {
+            self.put_down(usage, began);
         }
+    }
+
+    /// Puts down a call that began then and was answered.
+    pub fn put_down(&self, usage: &Usage, began: Instant) {
         let Spending { ledger, prices, model, teammate, task, turn } = self;
         let call = Call {
             ts: clock::now(),

@@ -160,7 +160,7 @@ impl Under<'_> {
         let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
         let mut failed = |error: &ProviderError| {
             diary.note(&error.to_string());
-            self.spending().put_down(&error.usage, began);
+            self.spending().failed(&error.usage, began);
             // Others of the account need not find out by themselves.
             if let Kind::RateLimited { reset: Some(reset) } = error.kind
                 && let Err(e) = thinker.run.limits.set(&model.account, Lasts::Until(reset), &error.to_string(), clock::now())

@@ -1,0 +1,118 @@
+# What the checks against other people's models have in common; to be sourced. Everything lies in one temporary
+# directory, and everything that was started is ended.
+#
+# CREW          the command (default: built)
+# ASK           the driver of single calls, `teammates/examples/ask.rs` (default: built)
+# CREW_PEERS    where the peers are installed and kept (default: the temporary directory, so: anew each time)
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-models.XXXXXX")
+peers=${CREW_PEERS:-$ground/peers}
+passed=0 failed=0 skipped=0
+started=()
+
+leave() {
+    local pid
+    for pid in "${started[@]}"; do
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    rm -rf "$ground"
+}
+trap leave EXIT
+
+# check WHAT FILE TEXT…: every TEXT stands in FILE.
+check() {
+    local what=$1 file=$2 text
+    shift 2
+    for text in "$@"; do
+        if ! grep -qF -e "$text" "$file"; then
+            failed=$((failed + 1))
+            printf 'FAILED  %s: no %s in\n' "$what" "$text"
+            cut -c1-400 "$file" | sed 's/^/        /'
+            return 0
+        fi
+    done
+    passed=$((passed + 1))
+    printf 'ok      %s\n' "$what"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    printf '!!! SKIPPED  %s\n' "$*"
+}
+
+# The plain closing line, and the exit code.
+close() {
+    printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    ((failed == 0))
+}
+
+# install_npm PACKAGE@VERSION / install_pip PACKAGE…: into $peers; fails where that is not to be had.
+install_npm() {
+    command -v npm >/dev/null || return 1
+    mkdir -p "$peers/npm"
+    [[ -d $peers/npm/node_modules/${1%@*} ]] || (cd "$peers/npm" && npm install --silent --no-audit --no-fund --ignore-scripts "$1") >/dev/null 2>&1
+}
+install_pip() {
+    command -v python3 >/dev/null || return 1
+    [[ -x $peers/venv/bin/pip ]] || python3 -m venv "$peers/venv" >/dev/null 2>&1 || return 1
+    "$peers/venv/bin/pip" install --quiet --disable-pip-version-check "$@" >/dev/null 2>&1
+}
+
+# serve FILE COMMAND…: starts a server that prints its address as its first line; the address is in $url.
+serve() {
+    local out=$1 tries=0
+    shift
+    "$@" >"$out" 2>"$out.err" &
+    started+=($!)
+    until url=$(head -n 1 "$out") && [[ -n $url ]]; do
+        tries=$((tries + 1))
+        if ((tries > 600)) || ! kill -0 "${started[-1]}" 2>/dev/null; then
+            echo "the server did not begin: $*" >&2
+            cat "$out.err" >&2
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+build() {
+    if [[ -z ${ASK-} || -z ${CREW-} ]]; then
+        cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
+        cargo build --quiet --manifest-path "$root/Cargo.toml" --package teammates --example ask
+        local target=${CARGO_TARGET_DIR:-$root/target}
+        ASK=${ASK:-$target/debug/examples/ask} CREW=${CREW:-$target/debug/crew}
+    fi
+}
+
+# ask FILE API BASE MODEL WORDS…: one conversation by one API. No teammate asks OpenAI's Responses API of another server
+# than OpenAI's, so single calls are made by the driver.
+ask() {
+    local out=$1
+    shift
+    ASK_KEY=sk-test-of-models timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
+}
+
+# team DIR FRONT TASK…: a project in DIR with one teammate alice (FRONT: lines of its front matter) that works on the task
+# until there is nothing to do. What became of it is in DIR/task.json, DIR/quota.json and DIR/log.
+team() {
+    local dir=$1 front=$2
+    shift 2
+    mkdir -p "$dir/project/.crew/teammates"
+    printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\n%s\n---\nDo what the task says and post.\n' "$front" >"$dir/project/.crew/teammates/alice.md"
+    printf 'content of a\n' >"$dir/project/a.txt"
+    (
+        cd "$dir/project"
+        export CREWBOARD_HOME=$dir/home ANTHROPIC_API_KEY=sk-test-of-models OPENAI_API_KEY=sk-test-of-models
+        export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+        git init --quiet
+        git add .
+        git -c user.name=t -c user.email=t@example.org commit --quiet -m first
+        "$CREW" init
+        "$CREW" add "$@"
+        timeout 600 "$CREW" spawn alice --foreground --yes
+    ) >"$dir/log" 2>&1 || true
+    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" ls --json) >"$dir/task.json" 2>&1 || true
+    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" quota --json) >"$dir/quota.json" 2>&1 || true
+}
