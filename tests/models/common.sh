@@ -94,6 +94,31 @@ ask() {
     ASK_KEY=sk-test-of-models timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
 }
 
+# run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
+# DIR/thread, and what its test says in DIR/test.
+run_of() {
+    local dir=$1
+    (
+        cd "$dir/project"
+        export CREWBOARD_HOME=$dir/home ANTHROPIC_API_KEY=sk-test-of-models OPENAI_API_KEY=sk-test-of-models
+        export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+        git init --quiet
+        git add .
+        git -c user.name=t -c user.email=t@example.org commit --quiet -m first
+        "$CREW" init
+        "$CREW" start --yes
+        for _ in $(seq 600); do
+            "$CREW" status --json >"$dir/status"
+            grep -q '"alive":true' "$dir/status" || break
+            sleep 0.1
+        done
+        "$CREW" thread >"$dir/thread"
+        sh test.sh >"$dir/test" 2>&1 || true
+        "$CREW" stop || true
+        "$CREW" shutdown --all --grace 0s || true
+    ) >"$dir/log" 2>&1 || true
+}
+
 # team DIR FRONT TASK…: a project in DIR with one teammate alice (FRONT: lines of its front matter) that works on the task
 # until there is nothing to do. What became of it is in DIR/task.json, DIR/quota.json and DIR/log.
 team() {
