@@ -10,7 +10,8 @@ if ! install_npm @copilotkit/aimock@1.43; then
     exit
 fi
 build
-serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js"
+# It answers nobody without the key.
+serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" "$key"
 aimock=$url out=$ground/out
 
 for api in anthropic openai-chat openai-responses; do
@@ -39,16 +40,17 @@ for api in anthropic openai-chat openai-responses; do
     said "chaos: limited" "chaos: limited" '"kind":"RateLimited'
 done
 
+key=sk-another ask "$out" anthropic "$aimock/v1" some-model "say hello"
+check "another key is refused" "$out" '"kind":"Auth { status: 401 }"' '"outcome":"Fail"'
+
 for runner in anthropic openai; do
     dir=$ground/$runner
-    team "$dir" "runner: $runner
-model: some-model
-baseUrl: $aimock/v1" "Write b.txt with the content of b."
+    team "$dir" "$runner" "$aimock/v1" "model: some-model" "Write b.txt with the content of b."
     check "$runner: a teammate does its task" "$dir/task.json" '"completed"'
     check "$runner: what it called models for is on record" "$dir/quota.json" '"calls":3' '"inputTokens":300' '"outputTokens":30'
     { cat "$dir/project/b.txt" || true; } >"$out" 2>&1
     check "$runner: the file is written" "$out" 'content of b'
-    { grep -rl sk-test-of-models "$dir" || echo "the key is in no file"; } >"$out"
+    { grep -rl "$key" "$dir" || echo "the key is in no file"; } >"$out"
     check "$runner: the key" "$out" "the key is in no file"
 done
 close
