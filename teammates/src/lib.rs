@@ -16,7 +16,8 @@
 //!   program runs, which groups are ours; [`leftovers`] ends what a turn left behind, provably and
 //!   never by name, also after this process was killed; [`environment`] is what a child gets to see.
 //! - **What a model is told and says**: [`conversation`], valid at any time, whatever is cut short; [`provider`], one file
-//!   an API behind one trait, and a defined outcome for all that goes wrong; [`account`] says where a key is.
+//!   an API behind one trait, and a defined outcome for all that goes wrong; [`account`] says where a key is. What it said
+//!   can be recorded, and played in its place ([`provider::recording`]).
 //!
 //! # Invariants
 //!

@@ -1,7 +1,7 @@
 // The server of `aimock.sh`: plays three providers, each in its own words, by what it is asked for. Prints its address.
 // GET /__aimock/journal tells what it was asked.
 const { LLMock } = await import(process.argv[2]);
-const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent" });
+const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent", auth: { apiKeys: [process.argv[3]] } });
 
 mock.onMessage(/say hello/, { content: "Hello from the other side of the wire, in pieces." }, { chunkSize: 5 });
 mock.on({ userMessage: /add two numbers/, hasToolResult: false }, { toolCalls: [{ name: "add", arguments: { a: 2, b: 40 } }] });
@@ -35,9 +35,9 @@ mock.onMessage(/chaos: limited/, { content: "no" }, { chaos: { rateLimitRate: 1 
 
 // The example team: each says what was recorded of it, by how often it has spoken.
 const { readdirSync, readFileSync } = await import("node:fs");
-for (const file of readdirSync(process.argv[3])) {
+for (const file of readdirSync(process.argv[4])) {
     const is = (request) => JSON.stringify(request.messages).includes(`You are '${file.replace(".jsonl", "")}'`);
-    const calls = readFileSync(`${process.argv[3]}/${file}`, "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((line) => line.answered);
+    const calls = readFileSync(`${process.argv[4]}/${file}`, "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((line) => line.answered);
     calls.forEach(({ answered: { blocks } }, turnIndex) => {
         const of = (type) => blocks.filter((block) => block.type === type);
         const content = of("text").map((block) => block.text).join("\n");

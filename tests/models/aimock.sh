@@ -12,9 +12,11 @@ for runner in anthropic openai; do
     dir=$ground/team-$runner
     mkdir "$dir"
     cp -R "$example" "$dir/project"
-    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\nbaseUrl: $aimock/v1|" "$dir"/project/.crew/teammates/*.md
-    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
-    run_of "$dir"
+    for teammate in ana ben rita; do
+        sed -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model|" "$example/.crew/teammates/$teammate.md" >"$dir/project/.crew/teammates/$teammate.md"
+    done
+    rm -r "$dir/project/.crew/recordings"
+    run_of "$dir" "$runner" "$aimock/v1"
     check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
     check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
     check "$runner: and its test passes" "$dir/test" '4 slugs are right'
@@ -24,7 +26,8 @@ close
 fi
 build
 example=$root/examples/thinking/project
-serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" "$example/.crew/recordings"
+# It answers nobody without the key.
+serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" "$key" "$example/.crew/recordings"
 aimock=$url out=$ground/out
 
 for api in anthropic openai-chat openai-responses; do
@@ -53,16 +56,17 @@ for api in anthropic openai-chat openai-responses; do
     said "chaos: limited" "chaos: limited" '"kind":"RateLimited'
 done
 
+key=sk-another ask "$out" anthropic "$aimock/v1" some-model "say hello"
+check "another key is refused" "$out" '"kind":"Auth { status: 401 }"' '"outcome":"Fail"'
+
 for runner in anthropic openai; do
     dir=$ground/$runner
-    team "$dir" "runner: $runner
-model: some-model
-baseUrl: $aimock/v1" "Write b.txt with the content of b."
+    team "$dir" "$runner" "$aimock/v1" "model: some-model" "Write b.txt with the content of b."
     check "$runner: a teammate does its task" "$dir/task.json" '"completed"'
     check "$runner: what it called models for is on record" "$dir/quota.json" '"calls":3' '"inputTokens":300' '"outputTokens":30'
     { cat "$dir/project/b.txt" || true; } >"$out" 2>&1
     check "$runner: the file is written" "$out" 'content of b'
-    { grep -rl sk-test-of-models "$dir" || echo "the key is in no file"; } >"$out"
+    { grep -rl "$key" "$dir" || echo "the key is in no file"; } >"$out"
     check "$runner: the key" "$out" "the key is in no file"
 done
 
@@ -71,9 +75,11 @@ for runner in anthropic openai; do
     dir=$ground/team-$runner
     mkdir "$dir"
     cp -R "$example" "$dir/project"
-    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\nbaseUrl: $aimock/v1|" "$dir"/project/.crew/teammates/*.md
-    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
-    run_of "$dir"
+    for teammate in ana ben rita; do
+        sed -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model|" "$example/.crew/teammates/$teammate.md" >"$dir/project/.crew/teammates/$teammate.md"
+    done
+    rm -r "$dir/project/.crew/recordings"
+    run_of "$dir" "$runner" "$aimock/v1"
     check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
     check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
     check "$runner: and its test passes" "$dir/test" '4 slugs are right'

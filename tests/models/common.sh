@@ -8,6 +8,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-models.XXXXXX")
 peers=${CREW_PEERS:-$ground/peers}
+key=sk-test-of-models
 passed=0 failed=0 skipped=0
 started=()
 
@@ -91,16 +92,22 @@ build() {
 ask() {
     local out=$1
     shift
-    ASK_KEY=sk-test-of-models timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
+    ASK_KEY=$key timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
 }
 
-# run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
-# DIR/thread, and what its test says in DIR/test.
+# account_of KIND BASE: the configuration of a project whose models are served there.
+account_of() {
+    printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
+}
+
+# run_of DIR KIND BASE: the run of the team in DIR/project, whose models are served at BASE as by a provider of that KIND,
+# until it has ended. How it stands then is in DIR/status, what was said in DIR/thread, and what its test says in DIR/test.
 run_of() {
-    local dir=$1
+    local dir=$1 kind=$2 base=$3
+    account_of "$kind" "$base" >"$dir/project/.crew/config.toml"
     (
         cd "$dir/project"
-        export CREWBOARD_HOME=$dir/home ANTHROPIC_API_KEY=sk-test-of-models OPENAI_API_KEY=sk-test-of-models
+        export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
         export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
         git init --quiet
         git add .
@@ -119,17 +126,20 @@ run_of() {
     ) >"$dir/log" 2>&1 || true
 }
 
-# team DIR FRONT TASK…: a project in DIR with one teammate alice (FRONT: lines of its front matter) that works on the task
-# until there is nothing to do. What became of it is in DIR/task.json, DIR/quota.json and DIR/log.
+# team DIR KIND BASE FRONT TASK…: a project in DIR with one teammate alice, whose models are served at BASE as by a provider
+# of that KIND (FRONT: more lines of its front matter), that works on the task until there is nothing to do. What became of
+# it is in DIR/task.json, DIR/quota.json and DIR/log.
 team() {
-    local dir=$1 front=$2
-    shift 2
+    local dir=$1 kind=$2 base=$3 front=$4
+    shift 4
     mkdir -p "$dir/project/.crew/teammates"
-    printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\n%s\n---\nDo what the task says and post.\n' "$front" >"$dir/project/.crew/teammates/alice.md"
+    account_of "$kind" "$base" >"$dir/project/.crew/config.toml"
+    printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\nrunner: %s\naccount: peer\n%s\n---\nDo what the task says and post.\n' \
+        "$kind" "$front" >"$dir/project/.crew/teammates/alice.md"
     printf 'content of a\n' >"$dir/project/a.txt"
     (
         cd "$dir/project"
-        export CREWBOARD_HOME=$dir/home ANTHROPIC_API_KEY=sk-test-of-models OPENAI_API_KEY=sk-test-of-models
+        export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
         export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
         git init --quiet
         git add .

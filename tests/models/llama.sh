@@ -34,9 +34,7 @@ check "toolMode json: it calls a tool that there is, with arguments that the too
 # It may say something that is no post, and it may be asked again.
 for try in 1 2 3 4 5; do
     dir=$ground/team-$try
-    team "$dir" "runner: openai
-model: smol
-baseUrl: $llama/v1
+    team "$dir" openai "$llama/v1" "model: smol
 toolMode: json
 tools: [post]
 writes: false

@@ -20,14 +20,15 @@ for effort in "" high; do
         [[ $api = openai-json ]] || check "$api${effort:+ with effort}: what it is answered is understood" "$out" '"input":{"a":2,"b":40}' '"text":"It is 42."'
     done
 done
-for front in "runner: anthropic" "runner: anthropic
-effort: \"2000\"" "runner: openai" "runner: openai
-toolMode: json"; do
-    team "$ground/team-$RANDOM" "$front
-model: some-model
+look() {
+    team "$ground/team-$RANDOM" "$1" "$capture/v1" "model: some-model
 maxCalls: 2
-baseUrl: $capture/v1" "Look around."
-done
+$2" "Look around."
+}
+look anthropic ""
+look anthropic 'effort: "2000"'
+look openai ""
+look openai "toolMode: json"
 
 "$peers/venv/bin/python" "$root/tests/models/schemas.py" "$ground/kept" >"$out" 2>&1 || true
 count=$(grep -c ': ' "$out" || true)

@@ -27,8 +27,8 @@
 //!
 //! # What is in it
 //!
-//! No key: a request to a provider is made of what is recorded here, and its key comes into the headers later
-//! ([`super::http`]); a recorder never has it. What the model read is in it, files and outputs of commands. It is
+//! No key: a request to a provider is made of what is recorded here, and its key comes into the headers later, in
+//! the HTTP client; a recorder never has it. What the model read is in it, files and outputs of commands. It is
 //! owner-only, and whoever passes it on has to look at it first.
 
 use std::io;

@@ -49,10 +49,21 @@ fn what_an_answer_names_is_what_it_was_told_of_last() {
         texts.iter().for_each(|text| drop(names.plain(text, &mut seen)));
         seen
     };
-    let here = seen(&["commit 1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d", "process group 77, /tmp/x1", "commit 9f8e7d6"]);
-    let there = seen(&["commit 0a0b0c0d0e0f0a0b0c0d0a0b0c0d0e0f0a0b0c0d", "process group 5, /tmp/abc", "commit 7777777"]);
+    let here =
+        seen(&["commit 1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d", "process group 77, /tmp/x1", "commit 9f8e7d6", "commit 5a5a5a5, 9f8e7d6", "/tmp/x2 /tmp/x1"]);
+    let there = seen(&[
+        "commit 0a0b0c0d0e0f0a0b0c0d0a0b0c0d0e0f0a0b0c0d",
+        "process group 5, /tmp/abc",
+        "commit 7777777",
+        "commit 6b6b6b6, commit 7777777",
+        "/tmp/abd /tmp/abc",
+    ]);
     for (text, recorded, elsewhere) in [
-        ("git show 9f8e7d6 1a2b3c4", "git show {object} {object:2}", "git show 7777777 0a0b0c0d0e0f0a0b0c0d0a0b0c0d0e0f0a0b0c0d"),
+        (
+            "git show 9f8e7d6 5a5a5a5 1a2b3c4",
+            "git show {object} {object:2} {object:3}",
+            "git show 7777777 6b6b6b6 0a0b0c0d0e0f0a0b0c0d0a0b0c0d0e0f0a0b0c0d",
+        ),
         ("cat /tmp/x1/y; kill -9 77; echo 77", "cat {temp}/y; kill -9 {pid}; echo 77", "cat /tmp/abc/y; kill -9 5; echo 77"),
         ("{project} {turn:2} {other}", "{literal:project} {literal:turn:2} {other}", "{project} {turn:2} {other}"),
         ("{literal:team}", "{literal:literal:team}", "{literal:team}"),
