@@ -4,6 +4,7 @@ use board::Board;
 use board::place::Place;
 use board::task::Command;
 use teammates::config::{self, Config, ConfigError};
+use teammates::tools::servers::settings::Settings;
 use teammates::waits::Waits;
 
 use crate::exit::Failure;
@@ -31,6 +32,11 @@ pub(crate) fn auditor(place: &Place) -> Result<Option<Command>, Failure> {
     let Some(value) = read(place)?.auditor else { return Ok(None) };
     let command = value.as_table().map_or(Some(&value), |table| table.get("command")).ok_or_else(|| bad("it names no `command`"))?;
     command.clone().try_into().map(Some).map_err(|_| bad("a command is a line for the shell, or a list of words"))
+}
+
+/// The MCP servers that it names.
+pub(crate) fn servers(place: &Place) -> Result<Vec<Settings>, Failure> {
+    Settings::all(&read(place)?.mcp).map_err(|e| refused(format!("{}: {e}", config::path(place).display())))
 }
 
 /// It cannot be used.

@@ -12,11 +12,13 @@ use teammates::provider::prices::Prices;
 use teammates::provider::retry::Patience;
 use teammates::provider::{Http, Proxies, Timeouts};
 use teammates::thinking::Thinking;
+use teammates::tools::servers::Servers;
 use teammates::workplace::Workplace;
 
 use crate::config;
 use crate::exit::{Failure, start};
 use crate::run::crew_tools::CrewTools;
+use crate::run::servers;
 
 /// What a teammate needs to think; `None`: its runner is no model.
 pub(crate) fn of(workplace: &Workplace, profile: &Profile) -> Result<Option<Thinking>, Failure> {
@@ -27,11 +29,17 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile) -> Result<Option<Thin
     let config = config::read(place)?;
     let file = config_file(place);
     let models = with_sources(place, &config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e)))?;
+    let all = config::servers(place)?;
+    let servers = match all.is_empty() {
+        true => None,
+        false => Some(Servers::of(place, profile, all, servers::command(place).map_err(start)?, workplace.children())?),
+    };
     let prices = Prices::of(&config.prices).map_err(|e| config::refused(format!("{file}: {e}")))?;
     Ok(Some(Thinking {
         models,
         crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
+        servers,
         prices,
         compact_at: config.compact_at.get(),
         patience: Patience::default(),
