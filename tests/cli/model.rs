@@ -5,4 +5,5 @@ mod alone;
 mod injected;
 mod limits;
 mod server;
+mod servers;
 mod together;

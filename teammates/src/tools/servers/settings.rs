@@ -119,6 +119,14 @@ impl Settings {
         }
     }
 
+    /// The variables of crew's own environment that it gets.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.env.values().filter_map(|given| match given {
+            Given::Variable(of) => Some(of.as_str()),
+            Given::Words(_) => None,
+        })
+    }
+
     /// Its environment; `variable` reads that of this process.
     pub(super) fn environment(&self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<(OsString, OsString)>, SettingsError> {
         let of = |(name, given): (&String, &Given)| {
