@@ -28,10 +28,9 @@ mod holding;
 pub mod host;
 mod link;
 mod meeting;
+mod process;
 mod server;
 pub mod settings;
-#[cfg(test)]
-mod tests;
 mod wire;
 mod words;
 

@@ -56,7 +56,13 @@ pub async fn live(hosting: Hosting<'_>, end: impl Future<Output = ()>) -> Result
     let logs = Dir::make(&place.state().join("logs/servers"), 0o700)?;
     let (changed, mut changes) = mpsc::unbounded_channel();
     let means = Means { project: place.project().to_owned(), dir: Arc::clone(&dir), logs, children, groups, changed };
-    let host = Rc::new(Host { means: Rc::new(means), run: Run::of(&place)?, servers: RefCell::default(), clients: watch::Sender::new(Vec::new()) });
+    let host = Rc::new(Host {
+        means: Rc::new(means),
+        run: Run::of(&place)?,
+        servers: RefCell::default(),
+        clients: watch::Sender::new(Vec::new()),
+        ending: watch::Sender::new(false),
+    });
     let mut end = pin!(end);
     loop {
         tokio::select! {
@@ -84,6 +90,8 @@ struct Host {
     servers: RefCell<BTreeMap<Settings, Rc<Server>>>,
     /// What is to be told to each teammate that is connected.
     clients: watch::Sender<Vec<mpsc::UnboundedSender<String>>>,
+    /// Whether nothing is begun any more.
+    ending: watch::Sender<bool>,
 }
 
 impl Host {
@@ -138,11 +146,18 @@ impl Host {
             Wish::List { server } => (self.server(server), None),
             Wish::Call { server, tool, arguments } => (self.server(server), Some((tool, arguments))),
         };
-        let tell = tell.clone();
+        let (tell, mut ending) = (tell.clone(), self.ending.subscribe());
         let task = async move {
-            let answer = match call {
-                None => server.list().await,
-                Some((tool, arguments)) => server.call(tool, arguments).await,
+            let answer = async {
+                match call {
+                    None => server.list().await,
+                    Some((tool, arguments)) => server.call(tool, arguments).await,
+                }
+            };
+            let answer = tokio::select! {
+                biased;
+                _ = ending.wait_for(|ending| *ending) => return,
+                answer = answer => answer,
             };
             let _ = tell.send(line(&Said::Answer { id, answer }));
         };
@@ -182,6 +197,8 @@ impl Host {
     }
 
     async fn end(&self) {
+        // A server that is just being started would be waited for.
+        self.ending.send_replace(true);
         let ending: Vec<JoinHandle<()>> = self.all().into_iter().map(|server| spawn_local(async move { server.end().await })).collect();
         for server in ending {
             let _ = server.await;

@@ -17,19 +17,19 @@ use rmcp::service::{NotificationContext, PeerRequestOptions, RoleClient, Running
 use rmcp::{ClientHandler, Peer, ServiceError, ServiceExt as _};
 use serde_json::{Map, Value};
 use tokio::net::unix::pipe;
-use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::{Mutex, mpsc};
 
-use super::meeting::{self, GRACE};
+use super::process::Process;
 use super::settings::Settings;
 use super::wire::{Got, Offered};
 use super::words;
 use crate::children::Children;
-use crate::leftovers;
-use crate::process::{Ending, Running, Spawn};
+use crate::process::Spawn;
 
 /// How long a server may take to begin.
 const BEGIN: Duration = Duration::from_secs(30);
+/// So much longer than its answer may take, it may take to read what it is told.
+const READS: Duration = Duration::from_secs(2);
 /// The pauses before it is started again: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -64,23 +64,18 @@ struct Standing {
     live: Option<Live>,
     /// How often in a row it has died young, or not begun.
     troubles: u32,
-    /// Why it did not begin, and when that is tried again.
-    failed: Option<(String, Instant)>,
+    /// Not before is it started again.
+    again: Option<Instant>,
+    /// Why it did not begin the last time.
+    failed: Option<String>,
     was_there: bool,
 }
 
 /// One that runs.
 struct Live {
     service: RunningService<RoleClient, Hearing>,
-    pid: i32,
     since: Instant,
-    process: Keeping,
-}
-
-/// A process that is ended, with its group, when this is dropped.
-struct Keeping {
-    stop: Option<oneshot::Sender<()>>,
-    ended: JoinHandle<String>,
+    process: Process,
 }
 
 /// What is heard of a server besides its answers.
@@ -140,10 +135,19 @@ impl Server {
             ServiceError::McpError(e) => self.said(&format!("refuses the call: {}", e.message)),
             e => self.said(&format!("ended while it ran {tool:?} ({e}): whether that was done is not known; the next call starts it again")),
         };
-        let handle = peer.send_cancellable_request(request, PeerRequestOptions::with_timeout(limit)).await.map_err(lost)?;
-        let mut underway = Underway { peer, id: Some(handle.id.clone()) };
-        let answer = handle.await_response().await;
-        underway.id = None;
+        let answered = async {
+            let handle = peer.send_cancellable_request(request, PeerRequestOptions::with_timeout(limit)).await?;
+            let mut underway = Underway { peer, id: Some(handle.id.clone()) };
+            let answer = handle.await_response().await;
+            underway.id = None;
+            answer
+        };
+        let Ok(answer) = tokio::time::timeout(limit + READS, answered).await else {
+            self.end().await;
+            return Err(self.said(&format!(
+                "does not even read what it is told: {tool:?} was not run, or not to its end; it is ended, and the next call starts it again"
+            )));
+        };
         match answer.map_err(lost)? {
             ServerResult::CallToolResult(result) => {
                 let (text, is_error) = words::result(&result);
@@ -173,16 +177,18 @@ impl Server {
         }
         if let Some(died) = standing.live.take() {
             standing.troubles = if died.since.elapsed() > LONG { 0 } else { standing.troubles + 1 };
-            let how = died.end().await;
-            tracing::warn!("{}; it is started again", self.said(&how));
-            tokio::time::sleep(pause(standing.troubles)).await;
+            standing.again = Some(Instant::now() + pause(standing.troubles));
+            tracing::warn!("{}; it is started again", self.said(&died.end().await));
         }
-        if let Some((why, _)) = standing.failed.as_ref().filter(|(_, until)| Instant::now() < *until) {
-            return Err(why.clone());
+        let early = standing.again.map(|again| again.saturating_duration_since(Instant::now())).unwrap_or_default();
+        match &standing.failed {
+            // Every turn of every teammate asks; none is to wait for what does not begin.
+            Some(why) if !early.is_zero() => return Err(why.clone()),
+            _ => tokio::time::sleep(early).await,
         }
         match self.start().await {
             Ok(live) => {
-                tracing::info!("the MCP server {} has begun: process {}", self.settings.name, live.pid);
+                tracing::info!("the MCP server {} has begun: process {}", self.settings.name, live.process.pid);
                 if std::mem::replace(&mut standing.was_there, true) {
                     let _ = self.means.changed.send(self.settings.name.clone());
                 }
@@ -192,7 +198,8 @@ impl Server {
             Err(why) => {
                 tracing::warn!("{why}");
                 standing.troubles += 1;
-                standing.failed = Some((why.clone(), Instant::now() + pause(standing.troubles + 1)));
+                standing.again = Some(Instant::now() + pause(standing.troubles + 1) * 4);
+                standing.failed = Some(why.clone());
                 Err(why)
             }
         }
@@ -216,12 +223,12 @@ impl Server {
         let spawn = Spawn { turn: &turn, argv: words, cwd, env, stdin, output: &output, group_record: Some(&self.means.groups) };
         let running = self.means.children.spawn(spawn).map_err(|e| failed(&e))?;
         drop(output);
-        let (pid, process) = (running.pid(), Keeping::of(running, turn, &self.means));
+        let process = Process::keep(running, turn, &self.means);
         let pipes = (pipe::Receiver::from_owned_fd(from_it.into()), pipe::Sender::from_owned_fd(to_it.into()));
         let (Ok(from_it), Ok(to_it)) = pipes else { return Err(failed(&"its pipes cannot be used")) };
         let hearing = Hearing { name: name.clone(), changed: self.means.changed.clone() };
         let why = match tokio::time::timeout(BEGIN, hearing.serve((from_it, to_it))).await {
-            Ok(Ok(service)) => return Ok(Live { service, pid, since: Instant::now(), process }),
+            Ok(Ok(service)) => return Ok(Live { service, since: Instant::now(), process }),
             Ok(Err(e)) => e.to_string(),
             Err(_) => format!("it did not answer within {}", board::duration::print(BEGIN)),
         };
@@ -259,48 +266,12 @@ fn pause(troubles: u32) -> Duration {
 impl Live {
     /// Also where its end was not told yet.
     fn is_alive(&self) -> bool {
-        !self.service.peer().is_transport_closed() && !self.process.ended.is_finished() && !has_ended(self.pid)
+        !self.service.peer().is_transport_closed() && !self.process.has_ended()
     }
 
     async fn end(self) -> String {
-        // A server that is told so by the end of its input ends by itself.
         drop(self.service);
         self.process.end().await
-    }
-}
-
-/// A child of this process; one that is reaped has ended.
-fn has_ended(pid: i32) -> bool {
-    rustix::process::Pid::from_raw(pid).is_none_or(|pid| crate::launch::has_ended(pid).unwrap_or(true))
-}
-
-impl Keeping {
-    fn of(running: Running, turn: String, means: &Rc<Means>) -> Keeping {
-        let (stop, stopped) = oneshot::channel::<()>();
-        let means = Rc::clone(means);
-        let ended = tokio::task::spawn_local(async move {
-            let ending = Ending { timeout: None, grace: GRACE, keep: false };
-            let how = match running.wait(ending, async { drop(stopped.await) }).await {
-                Ok(ended) => format!("has ended: {ended:?}"),
-                Err(e) => format!("is left: {e}"),
-            };
-            // What left its group: a browser, mostly.
-            if means.children.orphaned().unwrap_or(true) {
-                let groups = meeting::recorded(&means.dir);
-                match tokio::task::spawn_blocking(move || leftovers::end(&turn, &groups, GRACE)).await {
-                    Ok(Err(e)) => tracing::warn!("{e}"),
-                    Ok(Ok(_)) | Err(_) => drop(means.children.orphaned()),
-                }
-            }
-            how
-        });
-        Keeping { stop: Some(stop), ended }
-    }
-
-    /// Ends it, and says how it ended.
-    async fn end(mut self) -> String {
-        self.stop.take();
-        self.ended.await.unwrap_or_else(|e| e.to_string())
     }
 }
 

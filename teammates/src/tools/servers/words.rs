@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(names(&["open", "open page", "open.page", "open"]), ["mcp__web__open", "mcp__web__open_page", "mcp__web__open_page_2", "mcp__web__open_2"]);
         let long = "x".repeat(100);
         let two = names(&[&long, &long, "\u{202e}\n\"};rm"]);
-        assert_eq!(two.iter().map(String::len).collect::<Vec<_>>(), [64, 64, 16]);
+        assert_eq!(two.iter().map(String::len).collect::<Vec<_>>(), [64, 64, 17]);
         assert!(two[0] != two[1] && two[1].ends_with("_2"), "{two:?}");
         assert!(two.concat().chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)), "{two:?}");
     }
