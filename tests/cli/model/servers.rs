@@ -168,7 +168,7 @@ fn what_has_died_is_there_again_with_the_next_call() {
 #[test]
 fn a_call_that_hangs_is_over_when_its_time_is() {
     let model = Model::new();
-    let stage = stage(&model, &["alice"], "", &format!("{WEB}timeout = \"300ms\"\n"));
+    let stage = stage(&model, &["alice"], "", &format!("{WEB}timeout = \"2s\"\n"));
     begin(&stage, &model, "alice");
     let told = called(&model, "alice", vec![("mcp__web__hang", json!({}))]).concat();
     assert!(told.contains("did not answer") && told.contains("\"is_error\":true"), "{told}");
