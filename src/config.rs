@@ -9,6 +9,7 @@ use board::task::Command;
 use serde::Deserialize;
 use teammates::config::{self, Config, ConfigError};
 use teammates::models::{self, ModelError};
+use teammates::tools::servers::settings::Settings;
 use teammates::waits::Waits;
 use toml::Value;
 
@@ -98,6 +99,11 @@ impl fmt::Display for Auditor {
         base_url.iter().try_for_each(|url| write!(f, " at {url}"))?;
         f.write_str(": it is sent the goal, the changes, and what tasks and checks said")
     }
+}
+
+/// The MCP servers that it names.
+pub(crate) fn servers(place: &Place) -> Result<Vec<Settings>, Failure> {
+    Settings::all(&read(place)?.mcp).map_err(|e| refused(format!("{}: {e}", config::path(place).display())))
 }
 
 /// It cannot be used.

@@ -24,6 +24,7 @@ pub(crate) mod posting;
 mod recording;
 pub(crate) mod requests;
 pub(crate) mod roster;
+pub(crate) mod servers;
 pub(crate) mod settings;
 pub(crate) mod starting;
 pub(crate) mod stopping;

@@ -20,11 +20,13 @@ use teammates::provider::retry::Patience;
 use teammates::provider::script::Script;
 use teammates::provider::{Http, Proxies, Timeouts};
 use teammates::thinking::Thinking;
+use teammates::tools::servers::Servers;
 use teammates::workplace::Workplace;
 
 use crate::config;
 use crate::exit::{Failure, start};
 use crate::run::crew_tools::CrewTools;
+use crate::run::servers;
 
 /// What a teammate needs to think; `None`: its runner is no model. `record`: where what its model says is recorded.
 pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>) -> Result<Option<Thinking>, Failure> {
@@ -41,12 +43,18 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     if let Some(file) = record {
         models = vec![recorded(place, models, file).map_err(|e| refused(&profile.name, &e))?];
     }
+    let all = config::servers(place)?;
+    let servers = match all.is_empty() {
+        true => None,
+        false => Some(Servers::of(place, profile, all, servers::command(place).map_err(start)?, workplace.children())?),
+    };
     let prices = Prices::of(&config.prices).map_err(|e| config::refused(format!("{file}: {e}")))?;
     Ok(Some(Thinking {
         models,
         crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
         hidden: key_files(&config),
+        servers,
         prices,
         compact_at: config.compact_at.get(),
         patience: Patience::default(),

@@ -1,5 +1,7 @@
 //! `crew start`: begins the run.
 
+use std::time::Duration;
+
 use board::checkpoints::{Checkpoints, Restored};
 use board::run::Run;
 
@@ -8,7 +10,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::run::settings::Settings;
 use crate::run::starting::{self, Started, Why};
-use crate::run::{audit, daemon, supervisor};
+use crate::run::{audit, daemon, servers, supervisor};
 
 /// Begin the run, or let it go on: turns in the thread, and tasks beside them
 ///
@@ -30,11 +32,23 @@ pub(crate) struct Start {
     /// Be an audit
     #[arg(long, hide = true, value_name = "ID")]
     audit: Option<String>,
+
+    /// Be the process that has the MCP servers
+    #[arg(long, hide = true)]
+    servers: bool,
+
+    /// How long that waits for somebody to need them
+    #[arg(long, hide = true, value_name = "DURATION", default_value = "60s", value_parser = board::duration::parse)]
+    idle: Duration,
 }
 
 impl Start {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut board = context.board()?;
+        if self.servers {
+            // A teammate starts it; it does nothing but for teammates.
+            return servers::live(board, self.idle);
+        }
         context.only_for_a_person(&board, "start")?;
         if self.supervisor {
             return supervisor::live(context);

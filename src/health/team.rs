@@ -1,9 +1,14 @@
-//! The team: its files, what its models need, and how far a shell that a model commands can be confined here.
+//! The team: its files, what its models need, the servers whose tools they have, and how far a
+//! shell that a model commands can be confined here.
 
 use board::Board;
+use board::place::Place;
+use teammates::config::Config;
 use teammates::models;
 use teammates::profile::{Origin, Runner};
 use teammates::profiles;
+use teammates::tools::servers::found;
+use teammates::tools::servers::settings::Settings;
 
 use super::{Finding, Level};
 use crate::claimants;
@@ -18,11 +23,14 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
         Ok(config) => config,
         Err(failure) => return vec![Finding::of(Level::Problem, "config", failure.message())],
     };
+    let mut found = servers(place, &config);
     let files = match profiles::files(place) {
         Ok(files) => files,
-        Err(e) => return vec![Finding::of(Level::Problem, "teammates", e.to_string())],
+        Err(e) => {
+            found.push(Finding::of(Level::Problem, "teammates", e.to_string()));
+            return found;
+        }
     };
-    let mut found = Vec::new();
     let mut any_thinks = false;
     for file in files {
         match claimants::read_profile(&file, Origin::Crew) {
@@ -50,6 +58,28 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
     }
     found.extend(any_thinks.then(confinement));
     found
+}
+
+/// Each MCP server by itself, so that one which cannot be used hides no other.
+fn servers(place: &Place, config: &Config) -> Vec<Finding> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let one = config.mcp.iter().map(|(name, table)| {
+        let said = |level, text: String| Finding::of(level, "server", format!("{name}: {text}"));
+        let settings = match Settings::of(name, table) {
+            Ok(settings) => settings,
+            Err(e) => return Finding::of(Level::Problem, "server", e.to_string()),
+        };
+        let unset = settings.variables().find(|variable| std::env::var_os(variable).is_none());
+        match (settings.program(), unset) {
+            (_, Some(variable)) => said(Level::Problem, format!("the environment variable {variable} is not set here, which it is to get")),
+            (Some(program), None) => match found(program, &place.project().join(&settings.cwd), &path) {
+                Some(file) => said(Level::Ok, format!("its program is {}", file.display())),
+                None => said(Level::Problem, format!("its program {program:?} is not found")),
+            },
+            (None, None) => said(Level::Note, format!("whether the shell finds its program shows with its first use: {settings}")),
+        }
+    });
+    one.collect()
 }
 
 fn confinement() -> Finding {

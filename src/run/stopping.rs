@@ -9,7 +9,7 @@ use teammates::cleaning;
 use teammates::detach::{self, Force};
 
 use crate::exit::{Failure, start};
-use crate::run::{PATIENCE, audit, crewing};
+use crate::run::{PATIENCE, audit, crewing, servers};
 
 /// How long a process that was told to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(8);
@@ -46,6 +46,7 @@ pub(crate) fn end_what_is_left(board: &mut Board, run: &Run, deadline: Instant) 
         }
         std::thread::sleep(LOOK);
     }
+    servers::end(board.place());
     cleaning::return_stale_claims(board)?;
     if let Some(turn) = turn {
         close(run, &turn)?;

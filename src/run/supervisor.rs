@@ -10,6 +10,7 @@ use board::events::Events;
 use board::lock::{LockFile, Mode};
 use board::run::{Reason, Run, RunState};
 use serde_json::json;
+use teammates::tools::servers::is_any_held;
 
 use crate::config;
 use crate::context::Context;
@@ -18,7 +19,7 @@ use crate::log::{self, Log};
 use crate::machine;
 use crate::run::at_work::{self, Part};
 use crate::run::awake::Awake;
-use crate::run::suspending;
+use crate::run::{servers, suspending};
 
 /// Within so long …
 const SPAN: Duration = Duration::from_secs(5 * 60);
@@ -50,6 +51,10 @@ pub(crate) fn live(context: &Context) -> Result<Exit, Failure> {
         if !state.state.is_active() {
             tracing::info!("the daemon has ended: the run is {}", state.state);
             drop(awake);
+            // What a notice holds is shown to a person; it ends with its release, or with `crew stop`.
+            if !is_any_held(&run) {
+                servers::end(board.place());
+            }
             if config::read(board.place()).is_ok_and(|config| config.suspend_on_completion) {
                 suspending::suspend(&run, &state);
             }

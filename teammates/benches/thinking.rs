@@ -157,6 +157,7 @@ impl Stage {
             crews: Rc::new(Echo),
             gatekeeper: Rc::new(Echo),
             hidden: Vec::new(),
+            servers: None,
             prices: Prices::default(),
             compact_at: 75,
             patience: Patience::default(),

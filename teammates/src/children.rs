@@ -76,6 +76,13 @@ impl Children {
         Ok(())
     }
 
+    /// Says that a child is nobody's to end: it was started past this book, and is part of no turn.
+    pub fn spare(&self, pid: u32) {
+        if let Ok(pid) = i32::try_from(pid) {
+            self.book().settled.insert(pid);
+        }
+    }
+
     pub(crate) fn inherited(&self) -> &[(OsString, OsString)] {
         &self.inherited
     }

@@ -34,6 +34,7 @@ use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
 use crate::tools::crew::{At, Crews};
 use crate::tools::gate_list::Gatekeeper;
+use crate::tools::servers::Servers;
 use crate::tools::work::Backgrounds;
 use crate::workplace::{Seat, Workplace};
 
@@ -62,6 +63,8 @@ pub struct Thinking {
     pub gatekeeper: Rc<dyn Gatekeeper>,
     /// Files that its shells are not to see: keys.
     pub hidden: Vec<PathBuf>,
+    /// The tools of servers that the config names, of which it may use those.
+    pub servers: Option<Servers>,
     /// What calls cost.
     pub prices: Prices,
     /// How full a model's context may be before it is compacted, in percent.

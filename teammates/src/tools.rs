@@ -26,6 +26,7 @@ pub mod crew;
 pub mod gate_list;
 pub mod outputs;
 mod page;
+pub mod servers;
 mod side_by_side;
 #[cfg(test)]
 mod tests;

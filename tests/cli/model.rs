@@ -6,4 +6,5 @@ mod injected;
 mod limits;
 mod played;
 mod server;
+mod servers;
 mod together;

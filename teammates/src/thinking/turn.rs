@@ -52,7 +52,11 @@ impl Thinker {
             Err(e) => return With::Done(Outcome::Failed(format!("the workspace cannot be opened: {e}"))),
         };
         let crew = self.thinking.crews.of_turn(&turn.at);
-        let toolbox = hands.toolbox(self, &turn.at, &crew, Vec::new());
+        let servers = match &self.thinking.servers {
+            Some(servers) => servers.tools().await,
+            None => Vec::new(),
+        };
+        let toolbox = hands.toolbox(self, &turn.at, &crew, servers);
         let patience = Patience { limit: if has_other { SOON } else { Patience::default().limit }, ..self.thinking.patience };
         let under = Under { thinker: self, turn, model, diary, crew, toolbox, system: words::system(&self.profile, turn.workspace), patience };
         let conversation = match conversation {
