@@ -40,7 +40,8 @@ pub(crate) fn own(board: &Board, claimant: &Claimant) -> Option<TaskId> {
     let index = board.index();
     let is_own = |id: &&TaskId| index.get(id).and_then(Entry::facts).is_some_and(|facts| facts.owner.as_deref() == Some(&claimant.name));
     let due = index.due(clock::now()).into_iter().find(|id| is_due_for(board, claimant, id));
-    due.or_else(|| index.ready_for(claimant).find(is_own).cloned())
+    // Its own come before any other.
+    due.or_else(|| index.ready_for(claimant).next().filter(is_own).cloned())
 }
 
 /// Whether a task is parked for the claimant until a time that has come.

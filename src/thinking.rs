@@ -1,15 +1,23 @@
 //! What a teammate that thinks is given: its models, and what the run does for its turns.
 
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use board::disk::Dir;
 use board::name::Name;
 use board::place::Place;
+use teammates::account::Account;
 use teammates::config::Config;
 use teammates::gatekeeper::Gates;
-use teammates::models::{self, Sources};
-use teammates::profile::Profile;
+use teammates::models::{self, Model, Sources};
+use teammates::profile::{Profile, Runner};
 use teammates::provider::prices::Prices;
+use teammates::provider::recorder::{Recorder, Recording};
+use teammates::provider::recording::names::Names;
+use teammates::provider::recording::{FORMAT, Head, RecordingError};
 use teammates::provider::retry::Patience;
+use teammates::provider::script::Script;
 use teammates::provider::{Http, Proxies, Timeouts};
 use teammates::thinking::Thinking;
 use teammates::workplace::Workplace;
@@ -18,24 +26,74 @@ use crate::config;
 use crate::exit::{Failure, start};
 use crate::run::crew_tools::CrewTools;
 
-/// What a teammate needs to think; `None`: its runner is no model.
-pub(crate) fn of(workplace: &Workplace, profile: &Profile) -> Result<Option<Thinking>, Failure> {
+/// What a teammate needs to think; `None`: its runner is no model. `record`: where what its model says is recorded.
+pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>) -> Result<Option<Thinking>, Failure> {
     if !profile.thinks() {
         return Ok(None);
     }
     let place = workplace.place();
     let config = config::read(place)?;
     let file = config_file(place);
-    let models = with_sources(place, &config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e)))?;
+    let mut models = match profile.runner {
+        Runner::Script => vec![played(place, profile)?],
+        _ => with_sources(place, &config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e)))?,
+    };
+    if let Some(file) = record {
+        models = vec![recorded(place, models, file).map_err(|e| refused(&profile.name, &e))?];
+    }
     let prices = Prices::of(&config.prices).map_err(|e| config::refused(format!("{file}: {e}")))?;
     Ok(Some(Thinking {
         models,
         crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
+        hidden: key_files(&config),
         prices,
         compact_at: config.compact_at.get(),
         patience: Patience::default(),
     }))
+}
+
+/// A recording in the place of a model.
+pub(crate) fn played(place: &Place, profile: &Profile) -> Result<Model, Failure> {
+    let no_file = || refused(&profile.name, &"no recording is named: put `script: FILE` into its file, a path in the project");
+    let file = place.project().join(profile.script.as_ref().ok_or_else(no_file)?);
+    let script = Script::open(&file, names(place)).map_err(|e| refused(&profile.name, &e))?;
+    let (name, context) = (script.head().model.clone(), script.head().context);
+    let mut model = Model::played(Box::new(script), &name, &file);
+    model.context = context.unwrap_or(model.context);
+    Ok(model)
+}
+
+/// The first of the models, recorded: a recording is of one.
+fn recorded(place: &Place, models: Vec<Model>, file: &Path) -> Result<Model, RecordingError> {
+    let unwritable = |source| RecordingError::Io { file: file.to_owned(), source };
+    let mut models = models.into_iter();
+    let (Some(mut model), None) = (models.next(), models.next()) else {
+        return Err(unwritable(std::io::Error::other("a recording is of one model: take out its `fallback`")));
+    };
+    let file = std::path::absolute(file).map_err(unwritable)?;
+    let (Some(parent), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else {
+        return Err(unwritable(std::io::ErrorKind::InvalidInput.into()));
+    };
+    let head = Head { format: FORMAT, api: model.api.api().to_owned(), model: model.name.clone(), context: Some(model.context) };
+    let recording = Arc::new(Recording::open(&Dir::open(parent)?, name, &head)?);
+    model.api = Box::new(Recorder::new(model.api, recording, names(place)));
+    Ok(model)
+}
+
+fn names(place: &Place) -> Names {
+    Names::of_place(place, home().as_deref())
+}
+
+/// The files of every account's key, not of the teammate's own alone.
+fn key_files(config: &Config) -> Vec<PathBuf> {
+    let home = home();
+    let accounts = config.accounts.iter().filter_map(|(name, table)| Account::of(name, table).ok());
+    accounts.filter_map(|account| account.key_file(home.as_deref())).collect()
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from)
 }
 
 fn config_file(place: &Place) -> String {
@@ -45,7 +103,7 @@ fn config_file(place: &Place) -> String {
 /// What models are made of on this machine: keys by the environment, connections by the proxies that it names.
 pub(crate) fn with_sources<T>(place: &Place, config: &Config, make: impl FnOnce(&Sources<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
     let http = Http::new(Timeouts::default(), Proxies::OfEnvironment).map_err(|e| start(std::io::Error::other(e)))?;
-    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let home = home();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     make(&Sources { config, project: place.project(), home: home.as_deref(), variable: &variable, http })
 }

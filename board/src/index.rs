@@ -1,12 +1,14 @@
 //! What is on the board as last seen: facts of every task, which of them stand open, and who waits for whom.
 //!
 //! Nothing here touches the disk: `put` and `take_out` are told what was read, everything else
-//! follows. Two sets are kept up to date all the time, so that a claim costs the same on a board of a hundred and
-//! of a hundred thousand tasks: those that stand open and unblocked, by priority, and those in progress.
+//! follows. Sets are kept up to date all the time, so that a claim costs the same on a board of a hundred and
+//! of a hundred thousand tasks: those that stand open and unblocked, by priority (and those of an owner by that), and those
+//! in progress.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -60,6 +62,8 @@ pub struct Index {
     /// For each id the tasks whose `blocks` name it.
     blocked_from: HashMap<TaskId, Vec<TaskId>>,
     open: BTreeSet<(Reverse<i64>, TaskId)>,
+    /// Those of them that have an owner, by it.
+    dispatched: Dispatched,
     in_progress: BTreeSet<TaskId>,
     /// Parked tasks that wait for a time, by that time.
     timed: BTreeSet<(Timestamp, TaskId)>,
@@ -146,10 +150,14 @@ impl Index {
         self.dependants.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The tasks that a claimant may claim, best first: ready by every rule that reads no file.
+    /// The tasks that a claimant may claim, its own before any other, then best first: ready by every rule that reads no
+    /// file.
     pub fn ready_for<'a>(&'a self, claimant: &'a Claimant) -> impl Iterator<Item = &'a TaskId> {
-        let fitting = |id: &&TaskId| self.entries.get(*id).and_then(Entry::facts).is_some_and(|facts| ready::fits(facts, claimant).is_ok());
-        self.open.iter().map(|(_, id)| id).filter(fitting)
+        let own = self.dispatched.get(claimant.name.as_str()).into_iter().flatten().map(|(_, id)| id);
+        let facts = |id: &TaskId| self.entries.get(id).and_then(Entry::facts);
+        let is_own = move |id: &&TaskId| facts(id).is_some_and(|facts| facts.owner.as_deref() == Some(&claimant.name));
+        let others = self.open.iter().map(|(_, id)| id).filter(move |id| !is_own(id));
+        own.chain(others).filter(move |id| facts(id).is_some_and(|facts| ready::fits(facts, claimant).is_ok()))
     }
 
     /// Tasks that stand open and unblocked, for whomever.
@@ -248,10 +256,11 @@ impl Index {
         self.entries = entries.into_iter().collect();
         let named = self.dependants.keys().chain(self.blocked_from.keys());
         self.unknown = named.filter(|other| !self.entries.contains_key(*other) && !self.archived.contains_key(*other)).cloned().collect();
-        let (mut open, mut untidy) = (Vec::new(), Vec::new());
+        let (mut open, mut dispatched, mut untidy) = (Vec::new(), BTreeMap::new(), Vec::new());
         for (id, facts) in self.entries.iter().filter_map(|(id, entry)| Some((id, entry.facts()?))) {
             if self.stands_open(id, facts) {
                 open.push((Reverse(facts.priority), id.clone()));
+                dispatch(&mut dispatched, facts.owner.clone(), (Reverse(facts.priority), id.clone()));
             }
             if self.is_untidy(id, facts) {
                 untidy.push(id.clone());
@@ -259,7 +268,7 @@ impl Index {
         }
         // By id they are sorted already, and sorting what is sorted costs little.
         open.sort_by_key(|(priority, _)| *priority);
-        (self.open, self.untidy) = (open.into_iter().collect(), untidy.into_iter().collect());
+        (self.open, self.dispatched, self.untidy) = (open.into_iter().collect(), dispatched, untidy.into_iter().collect());
     }
 
     /// Tells what a file says.
@@ -288,7 +297,7 @@ impl Index {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let State::Task(facts) = &mut entry.state else { return };
         facts.status = Phase::InProgress;
-        facts.owner = Some(by.into());
+        let owner = facts.owner.replace(by.into());
         if let Some(until) = waits_until(facts) {
             self.timed.remove(&(until, id.clone()));
         }
@@ -296,9 +305,8 @@ impl Index {
         rare.turn = Some((turn.to_owned(), by.to_owned()));
         rare.parked = None;
         (entry.stamp, entry.doubtful) = (stamp, true);
-        if let Some(rest) = Some(Reverse(facts.priority)).map(|priority| (priority, id.clone())) {
-            self.open.remove(&rest);
-        }
+        let priority = facts.priority;
+        self.close(id, priority, owner);
         self.version += 1;
         self.in_progress.insert(id.clone());
         self.begin_turn(id, turn, by);
@@ -316,9 +324,9 @@ impl Index {
             (rare.turn, rare.parked) = (None, None);
         }
         (entry.stamp, entry.doubtful) = (stamp, true);
-        let place = (Reverse(facts.priority), id.clone());
+        let (priority, owner) = (facts.priority, facts.owner.clone());
         self.version += 1;
-        self.open.remove(&place);
+        self.close(id, priority, owner);
         self.in_progress.remove(id);
         self.untidy.remove(id);
         self.turns.remove(id);
@@ -361,11 +369,12 @@ impl Index {
     /// Takes back everything that follows from what a file said.
     fn unlink(&mut self, id: &TaskId) {
         let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
-        let (priority, blocked_by, blocks) = (facts.priority, facts.blocked_by.clone(), facts.blocks().to_vec());
+        let (priority, owner) = (facts.priority, facts.owner.clone());
+        let (blocked_by, blocks) = (facts.blocked_by.clone(), facts.blocks().to_vec());
         if let Some(until) = waits_until(facts) {
             self.timed.remove(&(until, id.clone()));
         }
-        self.open.remove(&(Reverse(priority), id.clone()));
+        self.close(id, priority, owner);
         self.in_progress.remove(id);
         self.untidy.remove(id);
         for blocker in &blocked_by {
@@ -382,14 +391,31 @@ impl Index {
         dependants.iter().for_each(|dependant| self.refresh(dependant));
     }
 
+    /// A task does not stand open any more; `owner`: the one that it had as long as it did. `false`: it did not.
+    fn close(&mut self, id: &TaskId, priority: i64, owner: Option<Arc<str>>) -> bool {
+        let place = (Reverse(priority), id.clone());
+        if let Some(owner) = owner
+            && let Some(own) = self.dispatched.get_mut(&owner)
+        {
+            own.remove(&place);
+            if own.is_empty() {
+                self.dispatched.remove(&owner);
+            }
+        }
+        self.open.remove(&place)
+    }
+
     /// Decides anew whether a task stands open, and whether its edges are to be put right.
     fn refresh(&mut self, id: &TaskId) {
         let Some(facts) = self.entries.get(id).and_then(Entry::facts) else { return };
-        let place = (Reverse(facts.priority), id.clone());
+        let (priority, owner) = (facts.priority, facts.owner.clone());
         let (open, untidy) = (self.stands_open(id, facts), self.is_untidy(id, facts));
         let changed = match open {
-            true => self.open.insert(place),
-            false => self.open.remove(&place),
+            true => {
+                dispatch(&mut self.dispatched, owner, (Reverse(priority), id.clone()));
+                self.open.insert((Reverse(priority), id.clone()))
+            }
+            false => self.close(id, priority, owner),
         };
         match untidy {
             true => self.untidy.insert(id.clone()),
@@ -423,6 +449,14 @@ impl Index {
     /// Parked tasks whose time has come, the longest due first.
     pub fn due(&self, now: Timestamp) -> Vec<TaskId> {
         self.timed.iter().take_while(|(until, _)| *until <= now).map(|(_, id)| id.clone()).collect()
+    }
+}
+
+type Dispatched = BTreeMap<Arc<str>, BTreeSet<(Reverse<i64>, TaskId)>>;
+
+fn dispatch(dispatched: &mut Dispatched, owner: Option<Arc<str>>, place: (Reverse<i64>, TaskId)) {
+    if let Some(owner) = owner {
+        dispatched.entry(owner).or_default().insert(place);
     }
 }
 
@@ -491,6 +525,7 @@ mod tests {
         at_once.fill(board());
         board().into_iter().for_each(|(id, entry)| one_by_one.put(&id, entry));
         assert_eq!(at_once.open, one_by_one.open);
+        assert_eq!(at_once.dispatched, one_by_one.dispatched);
         assert_eq!(at_once.open().map(TaskId::as_str).collect::<Vec<_>>(), ["3", "4", "a b"]);
         assert_eq!(at_once.untidy, one_by_one.untidy);
         assert_eq!(at_once.untidy().map(TaskId::as_str).collect::<Vec<_>>(), ["2", "3", "5"]);

@@ -48,6 +48,9 @@ pub(crate) struct Spawn {
     /// Start so many, called NAME-1, NAME-2 …
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000), conflicts_with = "foreground")]
     count: Option<u16>,
+    /// Record what its model is asked and says, for `runner: script` to play again
+    #[arg(long, value_name = "FILE", conflicts_with = "count")]
+    record: Option<PathBuf>,
     /// Run what the repository's files bring without asking
     #[arg(short, long)]
     yes: bool,
@@ -79,6 +82,9 @@ impl Spawn {
                 arming::allow(&mut board, Scope::Everything, voice, "crew spawn", self.from.as_deref())?
             }
         };
+        if self.record.is_some() && !profile.thinks() {
+            return Err(refused(format!("{}: there is nothing to record: its runner is no model", profile.name)));
+        }
         match self.foreground {
             true => self.live(context, Workplace::open(board).map_err(start)?, profile, waits, consent),
             false => self.detach(context, &board),
@@ -135,6 +141,9 @@ impl Spawn {
         if let Some(runner) = &self.runner {
             arguments.extend(["--runner".into(), runner.into()]);
         }
+        if let Some(file) = &self.record {
+            arguments.extend(["--record".into(), std::path::absolute(file).unwrap_or_else(|_| file.clone()).into()]);
+        }
         arguments
     }
 }
@@ -147,7 +156,7 @@ fn origin(file: &Path) -> Origin {
 impl Spawn {
     fn live(&self, context: &Context, workplace: Workplace, profile: Profile, waits: Waits, consent: Consent) -> Result<Exit, Failure> {
         let hired = self.hired;
-        let thinking = thinking::of(&workplace, &profile)?;
+        let thinking = thinking::of(&workplace, &profile, self.record.as_deref())?;
         forget_limits(&workplace, hired)?;
         log::begin(Log::Diary);
         let runtime = machine::runtime().map_err(start)?;

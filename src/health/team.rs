@@ -2,7 +2,7 @@
 
 use board::Board;
 use teammates::models;
-use teammates::profile::Origin;
+use teammates::profile::{Origin, Runner};
 use teammates::profiles;
 
 use super::{Finding, Level};
@@ -29,7 +29,10 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             Err(failure) => found.push(Finding::of(Level::Problem, "teammate", failure.message())),
             Ok(Some(profile)) if profile.thinks() => {
                 any_thinks = true;
-                let made = thinking::with_sources(place, &config, |sources| models::of_profile(&profile, sources).map_err(|e| Failure::Failed(e.to_string())));
+                let made = match profile.runner {
+                    Runner::Script => thinking::played(place, &profile).map(|model| vec![model]),
+                    _ => thinking::with_sources(place, &config, |sources| models::of_profile(&profile, sources).map_err(|e| Failure::Failed(e.to_string()))),
+                };
                 found.push(match made {
                     Ok(models) => {
                         let chain: Vec<String> = models.iter().map(|model| format!("{model:?}")).collect();

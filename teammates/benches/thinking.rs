@@ -152,8 +152,15 @@ impl Stage {
         let (config, variable) = (teammates::config::Config::default(), |_: &str| None);
         let http = Http::new(Timeouts::default(), Proxies::None).unwrap();
         let models = models::of_profile(&profile, &Sources { config: &config, project: &project, home: None, variable: &variable, http }).unwrap();
-        let thinking =
-            Thinking { models, crews: Rc::new(Echo), gatekeeper: Rc::new(Echo), prices: Prices::default(), compact_at: 75, patience: Patience::default() };
+        let thinking = Thinking {
+            models,
+            crews: Rc::new(Echo),
+            gatekeeper: Rc::new(Echo),
+            hidden: Vec::new(),
+            prices: Prices::default(),
+            compact_at: 75,
+            patience: Patience::default(),
+        };
         let thinker = Thinker::new(workplace.clone(), seat, profile, run, inbox, thinking);
         Stage { _temp: temp, workplace, thinker }
     }

@@ -157,11 +157,14 @@ impl Account {
         Ok(Endpoint { base, key, auth: self.auth })
     }
 
+    /// The file that its key is in, if it is in one and that is there.
+    pub fn key_file(&self, home: Option<&Path>) -> Option<PathBuf> {
+        let KeySource::File(file) = &self.key else { return None };
+        below_home(file, home).canonicalize().ok()
+    }
+
     fn key_of_file(&self, file: &Path, project: &Path, home: Option<&Path>) -> Result<Key, AccountError> {
-        let file = match (file.strip_prefix("~"), home) {
-            (Ok(below), Some(home)) => home.join(below),
-            _ => file.to_owned(),
-        };
+        let file = below_home(file, home);
         if !file.is_absolute() {
             return Err(self.wrong("`keyFile` is a path from the root, or from `~`: a key lies outside the project".to_owned()));
         }
@@ -204,6 +207,14 @@ impl fmt::Display for AccountKind {
 
 fn is_variable(name: &str) -> bool {
     name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') && !name.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// A path whose `~` is the person's home.
+fn below_home(file: &Path, home: Option<&Path>) -> PathBuf {
+    match (file.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => file.to_owned(),
+    }
 }
 
 /// An address that a request can be sent to, and that is no secret itself.

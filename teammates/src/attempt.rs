@@ -169,10 +169,21 @@ impl<'a> Attempt<'a> {
             workspace: self.cwd,
             logs: Arc::new(place.attempt_logs(&self.claimed.task.id)?),
         };
+        let late = std::cell::Cell::new(None);
+        let cut_short = async {
+            tokio::select! {
+                why = cut_short => why,
+                limit = after(self.plan.timeout) => {
+                    late.set(Some(limit));
+                    format!("the turn took longer than its {}", duration::print(limit))
+                }
+            }
+        };
         Ok(Some(match thinker.perform(&turn, cut_short).await {
             thinking::Outcome::Posted => return Ok(None),
             thinking::Outcome::Silent(how) => Ending::because(Outcome::Failed, format!("its turn ended without a post: {how}")),
             thinking::Outcome::Failed(why) => Ending::because(Outcome::Failed, why),
+            thinking::Outcome::CutShort(why) if late.get().is_some() => Ending::because(Outcome::Timeout, why),
             // Neither is the task's fault, nor that of who worked on it.
             thinking::Outcome::Limited { why, .. } | thinking::Outcome::CutShort(why) => Ending::because(Outcome::Released, why),
         }))
@@ -238,6 +249,10 @@ impl<'a> Attempt<'a> {
 
     /// The last lines of its log, and for an attempt that did not go well the reason before them.
     fn summary(&self, ending: &Ending) -> Option<String> {
+        if let (Outcome::Done, Work::Model(_)) = (ending.outcome, &self.plan.work) {
+            // What it posted says it better than the end of its log.
+            return lane_move::said(self.workplace.place(), self.claimed);
+        }
         let tail = tail(&self.log_path, &self.log).unwrap_or_default();
         match (&ending.reason, ending.outcome) {
             (_, Outcome::Released | Outcome::Parked) => None,
@@ -246,6 +261,15 @@ impl<'a> Attempt<'a> {
             (None, _) => Some(tail),
         }
     }
+}
+
+/// Waits so long, and says how long that was; `None`: for ever.
+pub(crate) async fn after(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
+    limit.unwrap_or_default()
 }
 
 /// Ends what a turn left running, also what left its process group, unless that is to be kept.

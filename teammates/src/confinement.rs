@@ -9,6 +9,8 @@
 //! are therefore mounted once more, on themselves and read-only, in a mount namespace of the command's own. Where the
 //! system gives no such namespace ([`Support::keeps`]), whoever runs the command has to compare before and after.
 //!
+//! In that namespace files of keys are empty, too.
+//!
 //! All is made ready here; the child makes a few system calls and nothing else. A step that fails means that the command
 //! does not run.
 
@@ -40,6 +42,8 @@ pub struct Support {
 pub struct Allowed {
     /// Directories and files that it may write, with all below them. One that is not there is left out.
     pub writable: Vec<PathBuf>,
-    /// Directories below those that it may not write. One that is not there is left out.
+    /// Directories and files below those that it may not write. One that is not there is left out.
     pub kept: Vec<PathBuf>,
+    /// Files that are empty for it: keys. Where nothing can be kept ([`Support::keeps`]), they are not.
+    pub hidden: Vec<PathBuf>,
 }

@@ -74,6 +74,12 @@ pub(crate) fn of(place: &Place, task: &Task, turn: &str, since: Timestamp, waits
     Ok(ending(&post, task, waits, most, answered))
 }
 
+/// What the post of a turn says, as far as it is known.
+pub(crate) fn said(place: &Place, claimed: &Claimed) -> Option<String> {
+    let post = Run::existing(place).ok().flatten()?.thread.of_turn(&claimed.turn, claimed.at).ok().flatten()?;
+    Some(post.text)
+}
+
 /// Puts down how the tree stands when a turn on a task without a command begins: its `work_done` is judged by that.
 pub(crate) fn keep_base(place: &Place, turn: &str, logs: &Dir) -> Result<()> {
     // What git cannot say now credits nothing and refuses nothing.

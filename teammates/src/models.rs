@@ -17,6 +17,10 @@ use crate::provider::openai_chat::{OpenAiChat, ToolMode};
 use crate::provider::openai_responses::OpenAiResponses;
 use crate::provider::{Endpoint, Http, Provider, openai_chat};
 
+mod spending;
+
+pub use spending::{Spending, chance};
+
 /// The longest answer where nobody says how long it may be, in tokens.
 const MAX_OUTPUT: u32 = 16_000;
 /// What a model of the kind takes at once where nobody says it, in tokens: what the smallest of the current ones do.

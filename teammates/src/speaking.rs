@@ -13,7 +13,7 @@ use board::alive::Process;
 use board::disk::Dir;
 use board::run::{Begun, Ended, OpenTurn, Run};
 use board::task::Command;
-use board::{Result, clock};
+use board::{Result, clock, duration};
 use tokio::time::Instant;
 
 use crate::attempt::{self, Work};
@@ -45,7 +45,7 @@ pub(crate) async fn speak(workplace: &Workplace, seat: &Seat, run: &Run, profile
     let Some((turn, opening)) = begin(workplace, seat, run, profile)? else { return Ok(false) };
     let ended = match by {
         Work::Command(command) => by_command(workplace, seat, run, profile, (&turn, &opening), command, told).await?,
-        Work::Model(thinker) => by_model(workplace, run, (&turn, &opening), thinker, told).await?,
+        Work::Model(thinker) => by_model(workplace, run, profile, (&turn, &opening), thinker, told).await?,
     };
     say_ended(run, &turn.turn, ended)?;
     Ok(true)
@@ -59,7 +59,14 @@ async fn cut_short(workplace: &Workplace, run: &Run, turn: &OpenTurn, told: Told
     }
 }
 
-async fn by_model(workplace: &Workplace, run: &Run, (turn, opening): (&OpenTurn, &Gathered), thinker: &Thinker, told: Told) -> Result<Ended> {
+async fn by_model(
+    workplace: &Workplace,
+    run: &Run,
+    profile: &Profile,
+    (turn, opening): (&OpenTurn, &Gathered),
+    thinker: &Thinker,
+    told: Told,
+) -> Result<Ended> {
     let place = workplace.place();
     let request = Turn {
         at: At { name: thinker.name().clone(), turn: turn.turn.clone(), task: None, of_thread: true },
@@ -69,7 +76,13 @@ async fn by_model(workplace: &Workplace, run: &Run, (turn, opening): (&OpenTurn,
         logs: Arc::new(place.turn_logs()?),
     };
     let ended = |how: String| Ended { exit: None, how, lost: false, limited: false };
-    Ok(match thinker.perform(&request, cut_short(workplace, run, turn, told)).await {
+    let cut_short = async {
+        tokio::select! {
+            why = cut_short(workplace, run, turn, told) => why,
+            limit = attempt::after(profile.timeout) => format!("it took longer than its timeout, {}", duration::print(limit)),
+        }
+    };
+    Ok(match thinker.perform(&request, cut_short).await {
         Outcome::Posted => ended("it has posted".into()),
         Outcome::Silent(how) | Outcome::Failed(how) | Outcome::CutShort(how) => ended(how),
         Outcome::Limited { why, .. } => Ended { limited: true, ..ended(why) },

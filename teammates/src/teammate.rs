@@ -26,6 +26,7 @@ use crate::consent::{self, Consent};
 use crate::lane::{self, Told, Worked};
 use crate::lifecycle::{self, Action, Look, Pace, Seen, State, Work};
 use crate::messages::{self, Delivered, Read};
+use crate::models;
 use crate::profile::{Profile, Runner, Stdin};
 use crate::speaking;
 use crate::thinking::{Thinker, Thinking};
@@ -444,10 +445,7 @@ enum Looked {
 
 /// How much later than others of its account a teammate takes a limit for over.
 fn jitter(name: &str) -> SignedDuration {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    SignedDuration::from_millis(i64::try_from(hasher.finish() % JITTER_MS).unwrap_or(0))
+    SignedDuration::from_millis(i64::try_from(models::chance(name) % JITTER_MS).unwrap_or(0))
 }
 
 /// Takes out requests to end from before this teammate began: they were for one of its name that has died meanwhile.

@@ -14,7 +14,7 @@
 //! What a model reads is data, and so is what it says: here it moves nothing but by its tools.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub struct Thinking {
     pub crews: Rc<dyn Crews>,
     /// Which commands may run.
     pub gatekeeper: Rc<dyn Gatekeeper>,
+    /// Files that its shells are not to see: keys.
+    pub hidden: Vec<PathBuf>,
     /// What calls cost.
     pub prices: Prices,
     /// How full a model's context may be before it is compacted, in percent.
@@ -134,6 +136,18 @@ pub enum Outcome {
     Failed(String),
     /// It was told to end, and why.
     CutShort(String),
+}
+
+/// A turn as one of the models is to perform it.
+#[derive(Clone, Copy)]
+struct Go<'a> {
+    turn: &'a Turn<'a>,
+    model: &'a Model,
+    /// Why it did not go on with the one before.
+    before: Option<&'a str>,
+    /// Whether there is another behind it.
+    has_other: bool,
+    diary: &'a Diary,
 }
 
 /// How a turn ended with one model.
@@ -245,8 +259,8 @@ impl Thinker {
                 mind.conversation = None;
             }
             mind.model = Some(place);
-            let has_other = place + 1 < self.thinking.models.len();
-            match self.with(turn, mind, model, &mut journal, before.as_deref(), has_other, diary).await {
+            let go = Go { turn, model, before: before.as_deref(), has_other: place + 1 < self.thinking.models.len(), diary };
+            match self.with(&go, mind, &mut journal).await {
                 With::Done(outcome) => return outcome,
                 With::Stopped { key, lasts, why } => match self.run.limits.set(&key, lasts, &why, clock::now()) {
                     Err(e) => return Outcome::Failed(e.to_string()),

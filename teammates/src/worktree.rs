@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use board::locked::Claimed;
+use board::post::Kind;
+use board::run::Run;
 use board::task::{Attempt, Outcome};
 use board::transition::Ending;
 use board::worktree::{Merge, Worktrees};
@@ -72,6 +74,9 @@ pub(crate) async fn merge(workplace: &Workplace, seat: &Seat, claimed: &Claimed,
     });
     let why = match done.await {
         Some(Ok(Merge::Merged { commit })) => return Ending { commit: Some(commit), ..ending },
+        Some(Ok(Merge::Nothing)) if brings_nothing(workplace, claimed) => {
+            return Ending::because(Outcome::Failed, "its work_done is not credited: its working tree holds no work");
+        }
         Some(Ok(Merge::Nothing)) => return ending,
         Some(Ok(Merge::Conflict(why))) => why,
         Some(Err(e)) => e.to_string(),
@@ -81,6 +86,15 @@ pub(crate) async fn merge(workplace: &Workplace, seat: &Seat, claimed: &Claimed,
     let outcome = outcome(worktree, claimed.task.attempts.last(), seat.name().as_str());
     let to = (outcome == Outcome::Handoff).then(|| seat.name().to_string());
     Ending { to, exit: ending.exit, ..Ending::because(outcome, reason) }
+}
+
+/// Whether an attempt says that it has worked, and nothing but its tree could show that: no command of the task, no check.
+fn brings_nothing(workplace: &Workplace, claimed: &Claimed) -> bool {
+    let says_so = || {
+        let post = Run::existing(workplace.place()).ok().flatten()?.thread.of_turn(&claimed.turn, claimed.at).ok().flatten()?;
+        (post.kind == Kind::WorkDone).then_some(())
+    };
+    claimed.task.run.is_none() && claimed.task.check.is_none() && says_so().is_some()
 }
 
 /// What work that cannot be merged is: given back once to who did it, then failed.

@@ -4,5 +4,6 @@
 mod alone;
 mod injected;
 mod limits;
+mod played;
 mod server;
 mod together;

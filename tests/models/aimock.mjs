@@ -1,7 +1,7 @@
 // The server of `aimock.sh`: plays three providers, each in its own words, by what it is asked for. Prints its address.
 // GET /__aimock/journal tells what it was asked.
 const { LLMock } = await import(process.argv[2]);
-const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent", auth: { apiKeys: [process.argv[3]] } });
+const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent", auth: { apiKeys: [process.argv[4]] } });
 
 mock.onMessage(/say hello/, { content: "Hello from the other side of the wire, in pieces." }, { chunkSize: 5 });
 mock.on({ userMessage: /add two numbers/, hasToolResult: false }, { toolCalls: [{ name: "add", arguments: { a: 2, b: 40 } }] });
@@ -32,6 +32,19 @@ mock.onMessage(/chaos: gone/, { content: "no" }, { chaos: { disconnectRate: 1 } 
 mock.onMessage(/chaos: dropped/, { content: "no" }, { chaos: { dropRate: 1 } });
 mock.onMessage(/chaos: malformed/, { content: "no" }, { chaos: { malformedRate: 1 } });
 mock.onMessage(/chaos: limited/, { content: "no" }, { chaos: { rateLimitRate: 1 } });
+
+// The example team: each says what was recorded of it, by how often it has spoken.
+const { readdirSync, readFileSync } = await import("node:fs");
+for (const file of readdirSync(process.argv[3])) {
+    const is = (request) => JSON.stringify(request.messages).includes(`You are '${file.replace(".jsonl", "")}'`);
+    const calls = readFileSync(`${process.argv[3]}/${file}`, "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((line) => line.answered);
+    calls.forEach(({ answered: { blocks } }, turnIndex) => {
+        const of = (type) => blocks.filter((block) => block.type === type);
+        const content = of("text").map((block) => block.text).join("\n");
+        const toolCalls = of("toolCall").map((block) => ({ name: block.name, arguments: block.input }));
+        mock.on({ predicate: is, turnIndex }, { ...(content && { content }), toolCalls });
+    });
+}
 
 // A teammate with a task, whoever its provider is: it reads, writes, and posts. Each call takes the same.
 const usage = { input_tokens: 100, output_tokens: 10, prompt_tokens: 100, completion_tokens: 10 };

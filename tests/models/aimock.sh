@@ -6,12 +6,28 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 if ! install_npm @copilotkit/aimock@1.43; then
     skip "aimock: the npm package @copilotkit/aimock cannot be installed here"
-    close
+    
+# The example team, whose models are asked over the network, by one API and by the other.
+for runner in anthropic openai; do
+    dir=$ground/team-$runner
+    mkdir "$dir"
+    cp -R "$example" "$dir/project"
+    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\naccount: peer|" "$dir"/project/.crew/teammates/*.md
+    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
+    account "$runner" "$aimock/v1" >>"$dir/project/.crew/config.toml"
+    run_of "$dir"
+    check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
+    check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
+    check "$runner: and its test passes" "$dir/test" '4 slugs are right'
+done
+close
     exit
 fi
 build
+example=$root/examples/thinking/project
 # It answers nobody without the key.
-serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" "$key"
+serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" \
+    "$example/.crew/recordings" "$key"
 aimock=$url out=$ground/out
 
 for api in anthropic openai-chat openai-responses; do
@@ -52,5 +68,19 @@ for runner in anthropic openai; do
     check "$runner: the file is written" "$out" 'content of b'
     { grep -rl "$key" "$dir" || echo "the key is in no file"; } >"$out"
     check "$runner: the key" "$out" "the key is in no file"
+done
+
+# The example team, whose models are asked over the network, by one API and by the other.
+for runner in anthropic openai; do
+    dir=$ground/team-$runner
+    mkdir "$dir"
+    cp -R "$example" "$dir/project"
+    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\naccount: peer|" "$dir"/project/.crew/teammates/*.md
+    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
+    account "$runner" "$aimock/v1" >>"$dir/project/.crew/config.toml"
+    run_of "$dir"
+    check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
+    check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
+    check "$runner: and its test passes" "$dir/test" '4 slugs are right'
 done
 close

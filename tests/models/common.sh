@@ -95,13 +95,44 @@ ask() {
     ASK_KEY=$key timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
 }
 
+# account KIND BASE: what a configuration says of the account `peer`: a provider of that KIND, served at BASE.
+account() {
+    printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
+}
+
+# run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
+# DIR/thread, and what its test says in DIR/test.
+run_of() {
+    local dir=$1
+    (
+        cd "$dir/project"
+        export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
+        export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+        git init --quiet
+        git add .
+        git -c user.name=t -c user.email=t@example.org commit --quiet -m first
+        "$CREW" init
+        "$CREW" start --yes
+        for _ in $(seq 600); do
+            "$CREW" status --json >"$dir/status"
+            grep -q '"alive":true' "$dir/status" || break
+            sleep 0.1
+        done
+        "$CREW" thread >"$dir/thread"
+        sh test.sh >"$dir/test" 2>&1 || true
+        "$CREW" stop || true
+        "$CREW" shutdown --all --grace 0s || true
+    ) >"$dir/log" 2>&1 || true
+}
+
 # team DIR KIND BASE FRONT TASK…: a project in DIR with one teammate alice, whose models are served at BASE as by a provider
-# of that KIND (FRONT: more lines of its front matter), that works on the task until there is nothing to do. What became of it is in DIR/task.json, DIR/quota.json and DIR/log.
+# of that KIND (FRONT: more lines of its front matter), that works on the task until there is nothing to do. What became of
+# it is in DIR/task.json, DIR/quota.json and DIR/log.
 team() {
     local dir=$1 kind=$2 base=$3 front=$4
     shift 4
     mkdir -p "$dir/project/.crew/teammates"
-    printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$kind" "$base" >"$dir/project/.crew/config.toml"
+    account "$kind" "$base" >"$dir/project/.crew/config.toml"
     printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\nrunner: %s\naccount: peer\n%s\n---\nDo what the task says and post.\n' \
         "$kind" "$front" >"$dir/project/.crew/teammates/alice.md"
     printf 'content of a\n' >"$dir/project/a.txt"

@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use board::clock;
 use board::disk::Dir;
-use board::ledger::{Call, Ledger};
+use board::ledger::Ledger;
 use board::place::Place;
 use board::post::AUDIT;
 use board::run::{Lasts, Run};
 use serde_json::Value;
 use teammates::conversation::{Block, Message};
-use teammates::models::{self, Model, Wish};
+use teammates::models::{self, Model, Spending, Wish, chance};
 use teammates::provider::prices::Prices;
 use teammates::provider::recorder::{Recorder, Recording};
 use teammates::provider::recording::names::Names;
 use teammates::provider::recording::{FORMAT, Head};
 use teammates::provider::retry::{self, Patience};
 use teammates::provider::script::Script;
-use teammates::provider::{self, Kind, ProviderError, Request, Usage};
+use teammates::provider::{self, Kind, ProviderError, Request};
 
 use crate::config::{self, AuditorModel};
 use crate::exit::Failure;
@@ -94,17 +94,15 @@ impl Asking {
         let model = &self.model;
         let request =
             Request { model: &model.name, system: SYSTEM, messages: &messages, tools: &[], effort: model.effort.as_deref(), max_output: model.max_output };
+        let ledger = Ledger::of_run(Arc::clone(self.run.dir()));
         let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
         let mut failed = |error: &ProviderError| {
-            // Most of what fails takes nothing.
-            if error.usage != Usage::default() {
-                self.put_down(&error.usage, began);
-            }
+            self.spending(&ledger).failed(&error.usage, began);
         };
-        let answer = retry::turn(&*model.api, &request, &mut |_| {}, &cancel, &self.patience, seed(&self.id), &mut failed).await;
+        let answer = retry::turn(&*model.api, &request, &mut |_| {}, &cancel, &self.patience, chance(&self.id), &mut failed).await;
         match answer {
             Ok(response) => {
-                self.put_down(&response.usage, began);
+                self.spending(&ledger).put_down(&response.usage, began);
                 let texts = response.blocks.into_iter().filter_map(|block| if let Block::Text(text) = block { Some(text.text) } else { None });
                 Ok(texts.collect())
             }
@@ -124,36 +122,9 @@ impl Asking {
         }
     }
 
-    fn put_down(&self, usage: &Usage, began: Instant) {
-        let model = &self.model;
-        let call = Call {
-            ts: clock::now(),
-            teammate: AUDIT.to_owned(),
-            account: model.account.clone(),
-            provider: model.provider.clone(),
-            model: model.name.clone(),
-            task: None,
-            turn: self.id.clone(),
-            input_tokens: usage.input,
-            output_tokens: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            usd: self.prices.cost(&model.name, usage),
-            ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        };
-        // What was spent is spent, also where it cannot be put down.
-        if let Err(e) = Ledger::of_run(Arc::clone(self.run.dir())).append(&call) {
-            tracing::error!("a call of {model:?} is not in the ledger: {e}");
-        }
+    fn spending<'a>(&'a self, ledger: &'a Ledger) -> Spending<'a> {
+        Spending { ledger, prices: &self.prices, model: &self.model, teammate: AUDIT, task: None, turn: &self.id }
     }
-}
-
-/// Where the chance of waits comes from.
-fn seed(id: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ const TAKEN: [libc::c_ulong; 9] = [
 pub struct Confinement {
     ruleset: OwnedFd,
     kept: Vec<CString>,
+    hidden: Vec<CString>,
     uid_map: CString,
     gid_map: CString,
 }
@@ -44,14 +45,16 @@ impl Confinement {
     /// Makes one ready. An error: the kernel has no Landlock, or directories are to be kept which cannot be.
     pub fn new(allowed: &Allowed) -> io::Result<Confinement> {
         let kept: Vec<CString> =
-            allowed.kept.iter().filter(|path| path.is_dir()).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+            allowed.kept.iter().filter(|path| path.exists()).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
         if !kept.is_empty() && !support().keeps {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this system keeps no directory read-only below one that is written"));
         }
-        Confinement::with(allowed, kept)
+        let hidden = allowed.hidden.iter().filter(|path| path.is_file() && support().keeps);
+        let hidden = hidden.map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+        Confinement::with(allowed, kept, hidden)
     }
 
-    fn with(allowed: &Allowed, kept: Vec<CString>) -> io::Result<Confinement> {
+    fn with(allowed: &Allowed, kept: Vec<CString>, hidden: Vec<CString>) -> io::Result<Confinement> {
         let writes = AccessFs::from_write(ABI_OF_WRITES);
         let mut ruleset = Ruleset::default().handle_access(writes).and_then(Ruleset::create).map_err(io::Error::other)?;
         let harmless = HARMLESS.iter().map(Path::new);
@@ -65,12 +68,12 @@ impl Confinement {
         let ruleset = ruleset.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "the kernel has no Landlock"))?;
         let identity = |id: u32| CString::new(format!("{id} {id} 1\n"));
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        Ok(Confinement { ruleset, kept, uid_map: identity(uid)?, gid_map: identity(gid)? })
+        Ok(Confinement { ruleset, kept, hidden, uid_map: identity(uid)?, gid_map: identity(gid)? })
     }
 
     /// What the child needs.
     pub(crate) fn ready(&self) -> Ready<'_> {
-        Ready { ruleset: self.ruleset.as_raw_fd(), kept: &self.kept, uid_map: &self.uid_map, gid_map: &self.gid_map }
+        Ready { ruleset: self.ruleset.as_raw_fd(), kept: &self.kept, hidden: &self.hidden, uid_map: &self.uid_map, gid_map: &self.gid_map }
     }
 }
 
@@ -94,7 +97,7 @@ fn version() -> Option<u32> {
 fn can_keep() -> bool {
     let Ok(scratch) = tempfile::tempdir() else { return false };
     let Ok(kept) = CString::new(scratch.path().as_os_str().as_bytes()) else { return false };
-    let Ok(confinement) = Confinement::with(&Allowed::default(), vec![kept]) else { return false };
+    let Ok(confinement) = Confinement::with(&Allowed::default(), vec![kept], Vec::new()) else { return false };
     let ready = confinement.ready();
     // SAFETY: the child makes system calls only, and ends by `_exit`.
     let child = unsafe { libc::fork() };
@@ -112,6 +115,7 @@ fn can_keep() -> bool {
 pub(crate) struct Ready<'a> {
     ruleset: c_int,
     kept: &'a [CString],
+    hidden: &'a [CString],
     uid_map: &'a CString,
     gid_map: &'a CString,
 }
@@ -134,7 +138,7 @@ impl Ready<'_> {
         // SAFETY: the pointers are to texts that end with a zero and to plain data; errors are read at once.
         unsafe {
             let errno = || *libc::__errno_location();
-            if !self.kept.is_empty() {
+            if !self.kept.is_empty() || !self.hidden.is_empty() {
                 // Whoever may do so needs no namespace of users: there the files of others would be a stranger's.
                 if libc::unshare(libc::CLONE_NEWNS) != 0 {
                     if libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) != 0 {
@@ -152,6 +156,11 @@ impl Ready<'_> {
                 let nothing = std::ptr::null();
                 if libc::mount(nothing, c"/".as_ptr(), nothing, libc::MS_REC | libc::MS_SLAVE, nothing.cast()) != 0 {
                     return errno();
+                }
+                for file in self.hidden {
+                    if libc::mount(c"/dev/null".as_ptr(), file.as_ptr(), nothing, libc::MS_BIND, nothing.cast()) != 0 {
+                        return errno();
+                    }
                 }
                 let read_only = MountAttributes { set: libc::MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
                 for dir in self.kept {

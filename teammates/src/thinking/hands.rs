@@ -38,6 +38,7 @@ impl Hands {
             // The commits of a working tree lie in the repository.
             also: if is_own { vec![repository] } else { Vec::new() },
             spared: vec![place.project().to_path_buf(), place.state().to_path_buf()],
+            hidden: thinker.thinking.hidden.clone(),
             project: place.project().to_path_buf(),
             background_turn: work::background_turn(place, name),
         };

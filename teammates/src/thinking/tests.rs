@@ -123,6 +123,7 @@ impl Stage {
             models,
             crews: Rc::new(OfTurn(Rc::clone(&others))),
             gatekeeper: Rc::new(OfTurn(Rc::clone(&others))),
+            hidden: Vec::new(),
             prices: Prices::default(),
             compact_at: 75,
             patience: Patience { again: 2, first: millis(1), longest: millis(2), limit: millis(100) },

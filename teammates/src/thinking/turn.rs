@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::clock;
-use board::ledger::Call;
 use board::run::Lasts;
 use jiff::{SignedDuration, Timestamp};
 
 use super::diary::Diary;
 use super::hands::Hands;
 use super::journal::Journal;
-use super::{Mind, Outcome, Thinker, Turn, With, words};
+use super::{Go, Mind, Outcome, Thinker, Turn, With, words};
 use crate::conversation::{Conversation, Due, Message, ToolCall};
-use crate::models::Model;
+use crate::models::{Model, Spending, chance};
 use crate::provider::retry::{self, Patience};
-use crate::provider::{self, Kind, ProviderError, Request, Response, Stop, Usage};
+use crate::provider::{self, Kind, ProviderError, Request, Response, Stop};
 use crate::tools::crew::Crew;
 use crate::tools::{Answer, Effect, Toolbox};
 
@@ -44,18 +43,9 @@ enum Then {
 }
 
 impl Thinker {
-    /// Performs a turn with one model. `before`: why it did not go on with the one before.
-    #[allow(clippy::too_many_arguments)] // What a turn needs, passed on once.
-    pub(super) async fn with(
-        &self,
-        turn: &Turn<'_>,
-        mind: &mut Mind,
-        model: &Model,
-        journal: &mut Journal,
-        before: Option<&str>,
-        has_other: bool,
-        diary: &Diary,
-    ) -> With {
+    /// Performs a turn with one model.
+    pub(super) async fn with(&self, go: &Go<'_>, mind: &mut Mind, journal: &mut Journal) -> With {
+        let Go { turn, model, before, has_other, diary } = *go;
         let Mind { conversation, hands, .. } = mind;
         let hands = match hands_for(self, hands, turn) {
             Ok(hands) => hands,
@@ -170,7 +160,7 @@ impl Under<'_> {
         let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
         let mut failed = |error: &ProviderError| {
             diary.note(&error.to_string());
-            self.put_down(&error.usage, began);
+            self.spending().failed(&error.usage, began);
             // Others of the account need not find out by themselves.
             if let Kind::RateLimited { reset: Some(reset) } = error.kind
                 && let Err(e) = thinker.run.limits.set(&model.account, Lasts::Until(reset), &error.to_string(), clock::now())
@@ -179,9 +169,9 @@ impl Under<'_> {
             }
         };
         let mut sink = |delta: provider::Delta<'_>| diary.delta(delta);
-        let answer = retry::turn(&*model.api, &request, &mut sink, &cancel, &self.patience, seed(&self.turn.at.turn), &mut failed).await;
+        let answer = retry::turn(&*model.api, &request, &mut sink, &cancel, &self.patience, chance(&self.turn.at.turn), &mut failed).await;
         if let Ok(response) = &answer {
-            self.put_down(&response.usage, began);
+            self.spending().put_down(&response.usage, began);
             if let Err(e) = thinker.run.limits.lift(&model.keys().each_ref().map(String::as_str)) {
                 tracing::warn!("{e}");
             }
@@ -189,31 +179,10 @@ impl Under<'_> {
         answer
     }
 
-    /// Puts a call into the ledger.
-    fn put_down(&self, usage: &Usage, began: Instant) {
-        if *usage == Usage::default() {
-            return;
-        }
-        let (thinker, model, at) = (self.thinker, self.model, &self.turn.at);
-        let call = Call {
-            ts: clock::now(),
-            teammate: at.name.to_string(),
-            account: model.account.clone(),
-            provider: model.provider.clone(),
-            model: model.name.clone(),
-            task: at.task.as_ref().map(ToString::to_string),
-            turn: at.turn.clone(),
-            input_tokens: usage.input,
-            output_tokens: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            usd: thinker.thinking.prices.cost(&model.name, usage),
-            ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        };
-        // What was spent is spent, also where it cannot be put down.
-        if let Err(e) = thinker.ledger.append(&call) {
-            tracing::error!("a call of {model:?} is not in the ledger: {e}");
-        }
+    fn spending(&self) -> Spending<'_> {
+        let (thinker, at) = (self.thinker, &self.turn.at);
+        let task = at.task.as_ref().map(board::task_id::TaskId::as_str);
+        Spending { ledger: &thinker.ledger, prices: &thinker.thinking.prices, model: self.model, teammate: at.name.as_str(), task, turn: &at.turn }
     }
 
     /// Runs the calls of an answer, and tells their results. A post that is refused ends nothing.
@@ -312,12 +281,4 @@ fn doing(calls: &[ToolCall]) -> String {
 fn in_so_long(after: Duration) -> Timestamp {
     let now = clock::now();
     SignedDuration::try_from(after).ok().and_then(|after| now.checked_add(after).ok()).unwrap_or(now)
-}
-
-/// Where the chance of a turn's waits comes from: those of another turn are others.
-fn seed(turn: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    turn.hash(&mut hasher);
-    hasher.finish()
 }

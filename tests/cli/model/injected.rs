@@ -33,6 +33,9 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
             shell("rm -rf / --no-preserve-root".into()),
             shell(format!("echo x > {}", outside.display())),
             shell("echo '{\"subject\":\"x\",\"run\":\"touch pwned\"}' > .tasks/task_9.json; mkdir -p .crew; echo x >> .crew/config.toml; ln -s .tasks t; echo x > t/task_8.json".into()),
+            shell("echo 'touch pwned' > .git/hooks/post-commit".into()),
+            shell("git config core.fsmonitor 'touch pwned'".into()),
+            ("write_file", json!({ "path": ".git/hooks/pre-commit", "content": "touch pwned" })),
             ("write_file", json!({ "path": ".tasks/task_9.json", "content": "{}" })),
             ("write_file", json!({ "path": "../outside", "content": "x" })),
             ("write_file", json!({ "path": outside, "content": "x" })),
@@ -50,7 +53,7 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     until("all of it was tried", || model.asked_of("bob").len() >= asked + 2);
     let told = model.asked_of("bob").last().unwrap().body["messages"].as_array().unwrap().last().unwrap().clone();
     let results: Vec<String> = told["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect();
-    assert_eq!(results.len(), 20, "{results:#?}");
+    assert_eq!(results.len(), 23, "{results:#?}");
     assert!(
         results.iter().all(|result| result.contains("\"is_error\":true")),
         "{:#?}",

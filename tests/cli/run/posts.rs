@@ -111,3 +111,24 @@ fn a_command_that_ends_without_a_post_moves_by_its_exit_code() {
     assert_eq!((&post["kind"], &post["credited"], &post["text"]), (&json!("work_done"), &json!(true), &json!("what I did")));
     stage.stops();
 }
+
+#[test]
+fn a_task_s_command_tells_the_user_once() {
+    let stage = Stage::new(&[]);
+    stage.scene.task(
+        "1",
+        json!({ "run": "\"$CREW\" notice --tell 'nearly full' > .stage/number; \"$CREW\" notice --tell 'full' 2> .stage/second; echo $? >> .stage/second" }),
+    );
+    stage.crew(&["work", "--yes"]).succeeded();
+    let thread = stage.thread();
+    assert_eq!(thread.len(), 1, "{thread:#?}");
+    assert_eq!((&thread[0]["from"], &thread[0]["task"]), (&json!("system"), &json!("1")));
+    assert!(thread[0]["text"].as_str().unwrap().ends_with(" tells the user: nearly full"), "{thread:#?}");
+    assert_eq!(stage.scene.file(".stage/number"), "1\n");
+    let second = stage.scene.file(".stage/second");
+    assert!(second.contains("there is one a turn") && second.ends_with("\n4\n"), "{second}");
+    let needs: serde_json::Value = serde_json::from_str(&stage.crew(&["needs", "--json"]).succeeded().out).unwrap();
+    assert_eq!((&needs["kind"], &needs["task"], &needs["text"]), (&json!("notice"), &json!("1"), &json!("nearly full")));
+    stage.crew(&["answer", "1", "I know"]).succeeded();
+    assert_eq!(stage.scene.status("1"), "completed");
+}

@@ -301,9 +301,12 @@ impl Plain {
         open.into_iter().map(|(id, _)| id.clone()).collect()
     }
 
+    /// Its own before any other.
     pub(crate) fn ready_for(&self, who: &str) -> Vec<TaskId> {
         let mut open = self.open();
         open.retain(|id| self.why_not(id, who).is_ok());
+        let own: BTreeSet<TaskId> = self.docs().filter(|(_, doc)| doc.owner == Some(who)).map(|(id, _)| id.clone()).collect();
+        open.sort_by_key(|id| !own.contains(id));
         open
     }
 

@@ -1,3 +1,4 @@
+use board::ledger::Call;
 use std::path::Path;
 use std::time::Duration;
 

@@ -180,3 +180,17 @@ fn what_is_made_in_a_planning_turn_is_a_proposal() {
     assert!(!bench.done(&other, "task_create", json!({ "subject": "x" })).contains("proposal"));
     assert_eq!(bench.task("3")["status"], "pending");
 }
+
+#[test]
+fn what_it_has_claimed_is_what_it_takes_up_next() {
+    let bench = Bench::new();
+    let at = bench.thread_turn("alice");
+    bench.add(json!({ "priority": 9 }));
+    bench.add(json!({ "priority": 1 }));
+    bench.done(&at, "claim_task", json!({ "id": "2" }));
+    let claimant = teammate::claimant(&bench.profile);
+    let mut board = bench.workplace.board();
+    let mut locked = board.lock(PATIENCE).unwrap();
+    let next = |locked: &mut board::locked::LockedBoard<'_>| locked.claim(None, &claimant, None, &Terms::default()).unwrap().unwrap().task.id.to_string();
+    assert_eq!([next(&mut locked), next(&mut locked)], ["2", "1"]);
+}

@@ -30,6 +30,10 @@ const TIMEOUT: u64 = 120;
 const LONGEST_TIMEOUT: u64 = 3600;
 /// Between SIGTERM and SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
+/// The board's own, and the person's.
+const OF_BOARD: [&str; 2] = [board::place::TASKS, ".crew"];
+/// From there git runs commands, as whoever uses it next.
+const OF_GIT: [&str; 2] = [".git/hooks", ".git/config"];
 /// How much of an output is in the answer, in bytes.
 const SHOWN: u64 = 16 << 10;
 
@@ -56,6 +60,8 @@ pub struct Terms {
     pub also: Vec<PathBuf>,
     /// Directories that are never to be writable by way of one above them: the project, the state of the machine's side.
     pub spared: Vec<PathBuf>,
+    /// Files that are empty for them, where the kernel can do that: keys.
+    pub hidden: Vec<PathBuf>,
     /// The project, whose `.tasks/` and `.crew/` are not written.
     pub project: PathBuf,
     /// The turn that commands in the background belong to: see [`super::background_turn`].
@@ -109,10 +115,11 @@ impl Shell {
                 ));
             }
         }
-        let before = self.kept_dirs_are_compared().then(|| kept::look(&self.kept_dirs()));
+        let compared = self.compared();
+        let before = (!compared.is_empty()).then(|| kept::look(&compared));
         let mut answer = if input.background { self.in_background(input) } else { self.in_foreground(input).await };
         if let (Some(before), Answer::Result { text, is_error }) = (before, &mut answer)
-            && let Some(changed) = kept::changed(&before, &kept::look(&self.kept_dirs()))
+            && let Some(changed) = kept::changed(&before, &kept::look(&compared))
         {
             tracing::warn!("while a command of turn {} ran, {changed} changed", self.terms.outputs.turn());
             text.push_str(&format!("\n[While this ran, {changed} changed. A command must not write there; if this one did, undo it and say so.]"));
@@ -189,23 +196,25 @@ impl Shell {
         let mut writable = self.writable.clone();
         // `/dev/stderr` is the log once more, opened anew.
         writable.push(self.terms.outputs.path_of(&writing.name)?);
-        let kept = if confinement::support().keeps { self.kept_dirs() } else { Vec::new() };
-        Confinement::new(&Allowed { writable, kept }).map(Some)
+        let kept = if confinement::support().keeps { self.kept() } else { Vec::new() };
+        Confinement::new(&Allowed { writable, kept, hidden: self.terms.hidden.clone() }).map(Some)
     }
 
-    /// The board's directories that lie below what is writable.
-    fn kept_dirs(&self) -> Vec<PathBuf> {
-        let all = [self.terms.workspace.path(), &self.terms.project].into_iter().flat_map(|above| [board::place::TASKS, ".crew"].map(|name| above.join(name)));
-        let mut dirs: Vec<PathBuf> = all.filter(|dir| self.writable.iter().any(|above| dir.starts_with(above))).collect();
-        dirs.sort();
-        dirs.dedup();
-        dirs
+    /// What lies below what is writable and is not written: the board's directories, and what git runs commands from.
+    fn kept(&self) -> Vec<PathBuf> {
+        let of_git = |above: &Path| if above.join(".git").is_dir() { &OF_GIT[..] } else { &[] };
+        let all =
+            [self.terms.workspace.path(), &self.terms.project].into_iter().flat_map(|above| OF_BOARD.iter().chain(of_git(above)).map(|name| above.join(name)));
+        let mut kept: Vec<PathBuf> = all.filter(|path| self.writable.iter().any(|above| path.starts_with(above))).collect();
+        kept.sort();
+        kept.dedup();
+        kept
     }
 
-    /// Whether the kernel does not keep all of them: it cannot, or one is not there yet and could be made.
-    fn kept_dirs_are_compared(&self) -> bool {
-        let kept = self.kept_dirs();
-        !kept.is_empty() && (!confinement::support().keeps || kept.iter().any(|dir| !dir.is_dir()))
+    /// What of that the kernel does not keep: all of it where it cannot, else what is not there yet and could be made.
+    fn compared(&self) -> Vec<PathBuf> {
+        let keeps = confinement::support().keeps;
+        self.kept().into_iter().filter(|path| !keeps || !path.exists()).collect()
     }
 }
 
@@ -238,7 +247,7 @@ pub(super) fn bash(shell: Rc<Shell>) -> Tool {
     let description = match shell.terms.writes {
         true => {
             "Run a command in the workspace, in a shell of its own. It reads no input. What it prints comes back, the end of it if it is much. It can \
-             write in the workspace and in temporary directories only, not in .tasks/ or .crew/. What it leaves running is ended with it, unless it \
+             write in the workspace and in temporary directories only, not in .tasks/, .crew/, git's hooks and its config. What it leaves running is ended with it, unless it \
              runs in the background."
         }
         false => {

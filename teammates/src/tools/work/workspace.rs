@@ -13,8 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 
-/// Directories at the top that belong to the board and to the person, in lower case.
-const KEPT_FROM: [&str; 2] = [board::place::TASKS, ".crew"];
+/// Directories at the top that belong to the board and to the person, in lower case. What stands in git's own may be run by
+/// whoever uses git there next.
+const KEPT_FROM: [&str; 3] = [board::place::TASKS, ".crew", ".git"];
 
 /// A workspace.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub enum WorkspaceError {
     #[error("{0} is not in the workspace: name a path below {1}, relative to it")]
     Outside(String, String),
     /// It belongs to the board.
-    #[error("{0} is not written: .tasks/ and .crew/ belong to the board and its people; use the tools for tasks and memory")]
+    #[error("{0} is not written: .tasks/ and .crew/ belong to the board and its people (use the tools for tasks and memory), .git/ to git")]
     Kept(String),
     /// It is something else than a file.
     #[error("{0} is {1}, no regular file")]

@@ -43,6 +43,7 @@ impl Bench {
         }
         std::fs::write(temp.path().join("ws/.tasks/task_1.json"), "{}").unwrap();
         std::fs::write(temp.path().join("outside/file"), "theirs").unwrap();
+        std::fs::write(temp.path().join("key"), "s3cr3t").unwrap();
         let at = |path: &str| temp.path().join(path);
         let workspace = Arc::new(Workspace::open(&at("ws")).unwrap());
         let outputs = Arc::new(Outputs::new(board::disk::Dir::open(&at("logs")).unwrap(), &own_turn()));
@@ -57,6 +58,7 @@ impl Bench {
             writes,
             temps: vec![at("tmp"), temp.path().to_path_buf()],
             also: Vec::new(),
+            hidden: vec![at("key")],
             spared: vec![at("logs")],
             project: workspace.path().to_path_buf(),
             background_turn: format!("background-{}", own_turn()),
@@ -265,6 +267,16 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
     // Others are not held to that: the directories are ours as before.
     std::fs::write(bench.at("ws/.tasks/task_2.json"), "{}").unwrap();
     assert_eq!(bench.bash("ls .tasks").await.unwrap(), "exit code 0\ntask_1.json\ntask_2.json\n");
+});
+
+alone!(a_key_is_empty_for_a_shell, async {
+    if !crate::confinement::support().keeps {
+        return;
+    }
+    for writes in [true, false] {
+        let bench = Bench::new(writes);
+        assert_eq!(bench.bash(&format!("cat {0}; wc -c < {0}", bench.at("key").display())).await.unwrap(), "exit code 0\n0\n", "{writes}");
+    }
 });
 
 alone!(who_may_not_write_has_a_shell_that_does_not, async {
