@@ -1,7 +1,7 @@
 // The server of `aimock.sh`: plays three providers, each in its own words, by what it is asked for. Prints its address.
 // GET /__aimock/journal tells what it was asked.
 const { LLMock } = await import(process.argv[2]);
-const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent", auth: { apiKeys: [process.argv[3]] } });
+const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent", auth: { apiKeys: [process.argv[4]] } });
 
 mock.onMessage(/say hello/, { content: "Hello from the other side of the wire, in pieces." }, { chunkSize: 5 });
 mock.on({ userMessage: /add two numbers/, hasToolResult: false }, { toolCalls: [{ name: "add", arguments: { a: 2, b: 40 } }] });

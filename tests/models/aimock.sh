@@ -12,11 +12,10 @@ for runner in anthropic openai; do
     dir=$ground/team-$runner
     mkdir "$dir"
     cp -R "$example" "$dir/project"
-    for teammate in ana ben rita; do
-        sed -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model|" "$example/.crew/teammates/$teammate.md" >"$dir/project/.crew/teammates/$teammate.md"
-    done
-    rm -r "$dir/project/.crew/recordings"
-    run_of "$dir" "$runner" "$aimock/v1"
+    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\naccount: peer|" "$dir"/project/.crew/teammates/*.md
+    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
+    account "$runner" "$aimock/v1" >>"$dir/project/.crew/config.toml"
+    run_of "$dir"
     check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
     check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
     check "$runner: and its test passes" "$dir/test" '4 slugs are right'
@@ -27,7 +26,8 @@ fi
 build
 example=$root/examples/thinking/project
 # It answers nobody without the key.
-serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" "$key" "$example/.crew/recordings"
+serve "$ground/aimock" node "$root/tests/models/aimock.mjs" "$peers/npm/node_modules/@copilotkit/aimock/dist/index.js" \
+    "$example/.crew/recordings" "$key"
 aimock=$url out=$ground/out
 
 for api in anthropic openai-chat openai-responses; do
@@ -75,11 +75,10 @@ for runner in anthropic openai; do
     dir=$ground/team-$runner
     mkdir "$dir"
     cp -R "$example" "$dir/project"
-    for teammate in ana ben rita; do
-        sed -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model|" "$example/.crew/teammates/$teammate.md" >"$dir/project/.crew/teammates/$teammate.md"
-    done
-    rm -r "$dir/project/.crew/recordings"
-    run_of "$dir" "$runner" "$aimock/v1"
+    sed -i.as-it-was -e "s|^runner: script|runner: $runner|" -e "s|^script: .*|model: some-model\naccount: peer|" "$dir"/project/.crew/teammates/*.md
+    rm -r "$dir"/project/.crew/teammates/*.as-it-was "$dir/project/.crew/recordings"
+    account "$runner" "$aimock/v1" >>"$dir/project/.crew/config.toml"
+    run_of "$dir"
     check "$runner: the example team reaches its goal" "$dir/status" '"state":"completed"'
     check "$runner: it says what it says in the example" "$dir/thread" '1 ana work_done' '2 ben work_done' '3 rita handoff' '4 ana done' 'accepted'
     check "$runner: and its test passes" "$dir/test" '4 slugs are right'

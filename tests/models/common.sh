@@ -95,16 +95,15 @@ ask() {
     ASK_KEY=$key timeout 300 "$ASK" "$@" >"$out" 2>&1 || true
 }
 
-# account_of KIND BASE: the configuration of a project whose models are served there.
-account_of() {
+# account KIND BASE: what a configuration says of the account `peer`: a provider of that KIND, served at BASE.
+account() {
     printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
 }
 
-# run_of DIR KIND BASE: the run of the team in DIR/project, whose models are served at BASE as by a provider of that KIND,
-# until it has ended. How it stands then is in DIR/status, what was said in DIR/thread, and what its test says in DIR/test.
+# run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
+# DIR/thread, and what its test says in DIR/test.
 run_of() {
-    local dir=$1 kind=$2 base=$3
-    account_of "$kind" "$base" >"$dir/project/.crew/config.toml"
+    local dir=$1
     (
         cd "$dir/project"
         export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
@@ -133,7 +132,7 @@ team() {
     local dir=$1 kind=$2 base=$3 front=$4
     shift 4
     mkdir -p "$dir/project/.crew/teammates"
-    account_of "$kind" "$base" >"$dir/project/.crew/config.toml"
+    account "$kind" "$base" >"$dir/project/.crew/config.toml"
     printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\nrunner: %s\naccount: peer\n%s\n---\nDo what the task says and post.\n' \
         "$kind" "$front" >"$dir/project/.crew/teammates/alice.md"
     printf 'content of a\n' >"$dir/project/a.txt"
