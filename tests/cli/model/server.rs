@@ -47,6 +47,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// What it was told last: also where its conversation has gone on for long.
+    pub(super) fn told_last(&self) -> String {
+        self.body["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
+    }
+
     /// All that the model was told.
     pub(super) fn told(&self) -> String {
         self.body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user").map(|message| message["content"].to_string()).collect()

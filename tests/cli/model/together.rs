@@ -71,7 +71,7 @@ fn a_gate_holds_a_command_back_until_it_is_approved_and_lets_it_run_once() {
     model.calls("alice", [("post", json!({ "kind": "say", "text": "pushed", "handoff": "user" }))]);
     stage.crew(&["approve"]).succeeded();
     stage.ends_as("awaiting_user");
-    let told = model.asked_of("alice")[3].told();
+    let told = model.asked_of("alice")[3].told_last();
     assert!(told.contains("does not appear to be a git repository") || told.contains("exit code 128"), "it ran: {told}");
     assert_eq!(told.matches("This was not run").count(), 1, "the second time: {told}");
 }
