@@ -262,12 +262,15 @@ fn nobody_but_teammates_is_heard_and_without_them_it_ends() {
     let model = Model::new();
     let stage = stage(&model, &["alice"], "", WEB);
     let host = stage.scene.start(stage.scene.crew(&["start", "--servers", "--idle", "4s"]));
-    let socket = stage.state.join("servers.socket");
-    until("it listens", || socket.exists());
+    until("it is there", || stage.state.join("servers.socket").exists());
     let dir = std::fs::File::open(&stage.state).unwrap();
-    let stranger = UnixStream::connect(format!("/proc/self/fd/{}/servers.socket", dir.as_raw_fd())).unwrap();
+    let mut stranger = None;
+    until("it listens", || {
+        stranger = UnixStream::connect(format!("/proc/self/fd/{}/servers.socket", dir.as_raw_fd())).ok();
+        stranger.is_some()
+    });
     let mut said = String::new();
-    BufReader::new(stranger).read_line(&mut said).unwrap();
+    BufReader::new(stranger.unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("is no teammate of this project"), "{said}");
     // There is one.
     stage.crew(&["start", "--servers", "--idle", "4s"]).ended_with(6);
