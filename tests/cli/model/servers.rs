@@ -81,6 +81,12 @@ fn begin(stage: &Stage, model: &Model, who: &str) {
     until(&format!("the model of {who} is asked"), || !model.asked_of(who).is_empty());
 }
 
+/// Raises a notice that keeps the browser from the team, with the number 9.
+fn hold(stage: &Stage) {
+    let notice = json!({ "id": 9, "kind": "notice", "from": "alice", "text": "Look at the page.", "holds": "browser", "at": "2026-01-01T00:00:00Z" });
+    Run::at(&stage.state).unwrap().asks.raise(serde_json::from_value(notice).unwrap()).unwrap();
+}
+
 /// The servers that have begun, by their processes.
 fn pids(stage: &Stage) -> Vec<i32> {
     stage.scene.lines(".stage/servers").iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect()
@@ -124,8 +130,10 @@ fn two_teammates_have_one_server_between_them() {
     stage.crew(&["shutdown", "alice", "--grace", "0s"]);
     stage.crew(&["shutdown", "bob", "--grace", "0s"]);
     stage.crew(&["stop"]).succeeded();
-    until("nothing runs, not even what has left its group", || stage.scene.processes().is_empty());
+    // Not even what has left its group.
     assert!(!stage.scene.lines(".stage/browsers").is_empty());
+    assert!(stage.processes_of("--servers").is_empty() && !runs(server));
+    until("nothing runs", || stage.scene.processes().is_empty());
 }
 
 #[test]
@@ -210,8 +218,7 @@ fn the_browser_is_for_those_who_may_and_only_while_nobody_holds_it() {
 
     begin(&stage, &model, "alice");
     assert!(called(&model, "alice", say()).concat().contains("said by"));
-    let notice = json!({ "id": 9, "kind": "notice", "from": "alice", "text": "Look at the page.", "holds": "browser", "at": "2026-01-01T00:00:00Z" });
-    Run::at(&stage.state).unwrap().asks.raise(serde_json::from_value(notice).unwrap()).unwrap();
+    hold(&stage);
     let said = || stage.scene.lines(".stage/browsers").len();
     let before = said();
     let refused = called(&model, "alice", say()).concat();
@@ -230,8 +237,24 @@ fn it_ends_with_the_run() {
     model.calls("alice", [("post", json!({ "kind": "say", "text": "I have looked", "handoff": "user" }))]);
     stage.start();
     stage.ends_as("awaiting_user");
-    assert_eq!(pids(&stage).len(), 1);
-    until("nothing runs", || stage.scene.processes().is_empty());
+    until("the run is over", || stage.processes_of("--supervisor").is_empty());
+    assert!(stage.processes_of("--servers").is_empty() && pids(&stage).len() == 1 && !runs(pids(&stage)[0]));
+}
+
+#[test]
+fn what_a_notice_holds_is_there_after_the_run_until_that_is_stopped() {
+    let model = Model::new();
+    let stage = stage(&model, &["alice"], "capabilities: [browser]\n", &format!("{WEB}capability = \"browser\"\n"));
+    model.calls("alice", say());
+    stage.start();
+    until("it has looked", || model.asked_of("alice").len() == 2);
+    hold(&stage);
+    model.calls("alice", [("post", json!({ "kind": "say", "text": "I have looked", "handoff": "user" }))]);
+    stage.ends_as("awaiting_user");
+    until("the run is over", || stage.processes_of("--supervisor").is_empty());
+    assert!(runs(pids(&stage)[0]), "the user is to look at it");
+    stage.crew(&["stop"]).succeeded();
+    assert!(stage.processes_of("--servers").is_empty() && !runs(pids(&stage)[0]));
 }
 
 #[test]
@@ -239,12 +262,15 @@ fn nobody_but_teammates_is_heard_and_without_them_it_ends() {
     let model = Model::new();
     let stage = stage(&model, &["alice"], "", WEB);
     let host = stage.scene.start(stage.scene.crew(&["start", "--servers", "--idle", "4s"]));
-    let socket = stage.state.join("servers.socket");
-    until("it listens", || socket.exists());
+    until("it is there", || stage.state.join("servers.socket").exists());
     let dir = std::fs::File::open(&stage.state).unwrap();
-    let stranger = UnixStream::connect(format!("/proc/self/fd/{}/servers.socket", dir.as_raw_fd())).unwrap();
+    let mut stranger = None;
+    until("it listens", || {
+        stranger = UnixStream::connect(format!("/proc/self/fd/{}/servers.socket", dir.as_raw_fd())).ok();
+        stranger.is_some()
+    });
     let mut said = String::new();
-    BufReader::new(stranger).read_line(&mut said).unwrap();
+    BufReader::new(stranger.unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("is no teammate of this project"), "{said}");
     // There is one.
     stage.crew(&["start", "--servers", "--idle", "4s"]).ended_with(6);
