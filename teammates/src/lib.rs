@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! A teammate is a process that looks for work, does one thing at a time, and ends when there has
-//! been nothing to do for a while. Four pieces make it, and each can be understood alone:
+//! been nothing to do for a while. These pieces make it, and each can be understood alone:
 //!
 //! - **Who it is**: [`profile`], a file that a person writes, with defaults for all of it; [`config`]
 //!   says what holds for the whole team.
@@ -25,6 +25,7 @@
 //! - Nothing is ended that is not proven to be ours.
 //! - A group is on record before its program starts.
 //! - A key is in the header of a request to its provider and nowhere else: no log, error or file has it.
+//! - What a model read or said moves nothing but by its tools, and no tool takes from it who it is.
 //! - Rules read no clock and no environment: those come in as arguments.
 //!
 //! # Never here
