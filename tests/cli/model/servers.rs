@@ -164,7 +164,7 @@ fn what_has_died_is_there_again_with_the_next_call() {
 
     // The same in the middle of a call: that is told, and not done again.
     model.calls("alice", [("mcp__web__hang", json!({}))]);
-    until("it hangs", || stage.scene.has(".stage/hangs"));
+    until("it hangs", || stage.scene.lines(".stage/hangs").len() == 1);
     let before = model.asked_of("alice").len();
     stage.kill(&[third]);
     until("that is told", || model.asked_of("alice").len() > before);
@@ -199,7 +199,7 @@ fn what_nobody_waits_for_is_taken_back() {
     let stage = stage(&model, &["alice"], "", WEB);
     begin(&stage, &model, "alice");
     model.calls("alice", [("mcp__web__hang", json!({}))]);
-    until("it hangs", || stage.scene.has(".stage/hangs"));
+    until("it hangs", || stage.scene.lines(".stage/hangs").len() == 1);
     stage.kill(&[stage.scene.pid_of("alice")]);
     until("the server was told", || stage.scene.has(".stage/cancelled"));
     assert!(runs(pids(&stage)[0]), "it is there for others");
