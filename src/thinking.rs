@@ -57,6 +57,7 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
         servers,
         prices,
         compact_at: config.compact_at.get(),
+        most_usd: config.max_spend_usd.map(teammates::config::Usd::get),
         patience: Patience::default(),
     }))
 }

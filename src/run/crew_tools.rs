@@ -66,7 +66,7 @@ impl Crew for OfTurn {
     }
 
     fn tell_user(&self, notice: TellUser) -> Doing<'_> {
-        Box::pin(async move { self.told(&notice.text) })
+        Box::pin(async move { self.told(&notice.text, notice.holds) })
     }
 
     fn task_create(&self, task: TaskCreate) -> Doing<'_> {
@@ -93,7 +93,7 @@ impl Crew for OfTurn {
     fn notify(&self, news: Notify) -> Doing<'_> {
         Box::pin(async move {
             match news.to.trim() {
-                USER => self.told(&news.text),
+                USER => self.told(&news.text, None),
                 to => self.send(to, &news.text),
             }
         })
@@ -137,13 +137,13 @@ impl OfTurn {
         lane_post::post(&mut board, &run, self.name(), task, turn, said, Whence::Model).map_err(words)
     }
 
-    fn told(&self, text: &str) -> Done {
+    fn told(&self, text: &str, holds: Option<String>) -> Done {
         if self.at.task.is_none() && !self.at.of_thread {
             return Err("this turn is over messages, and tells the user nothing: your next turn of the thread or on a task can".into());
         }
         let mut board = self.teammate.workplace.board();
         let run = Run::of(board.place()).map_err(|e| e.to_string())?;
-        let notice = Notice { who: self.name(), turn: Some(&self.at.turn), task: self.at.task.as_ref(), text, holds: None };
+        let notice = Notice { who: self.name(), turn: Some(&self.at.turn), task: self.at.task.as_ref(), text, holds };
         let number = noticing::raise(&mut board, &run, notice).map_err(words)?;
         Ok(format!("The user is told (notice {number}). An answer comes in a later turn."))
     }

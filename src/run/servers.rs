@@ -22,8 +22,9 @@ pub(crate) fn command(place: &Place) -> std::io::Result<HostCommand> {
 
 /// Lives until nobody was connected for so long, or it is told to end. To be called in a process of its own.
 pub(crate) fn live(board: Board, idle: Duration) -> Result<Exit, Failure> {
-    log::begin(Log::Diary);
-    let children = Children::new(environment::inherited(std::env::vars_os())).map_err(start)?;
+    // What servers say to each call is no news.
+    log::begin(Log::Warnings);
+    let children = Children::new(environment::of_children(board.place())).map_err(start)?;
     let runtime = machine::runtime().map_err(start)?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let told = interrupt::told().map_err(start)?;

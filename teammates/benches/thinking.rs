@@ -160,6 +160,7 @@ impl Stage {
             servers: None,
             prices: Prices::default(),
             compact_at: 75,
+            most_usd: None,
             patience: Patience::default(),
         };
         let thinker = Thinker::new(workplace.clone(), seat, profile, run, inbox, thinking);

@@ -263,6 +263,13 @@ const fn count(number: u32) -> NonZeroU32 {
     }
 }
 
+impl Config {
+    /// The environment variables that keys of accounts are in.
+    pub fn key_variables(&self) -> Vec<String> {
+        self.accounts.values().filter_map(|account| account.get("keyEnv")?.as_str().map(str::to_owned)).collect()
+    }
+}
+
 impl Percent {
     /// The number, from 1 to 100.
     pub fn get(self) -> u8 {

@@ -44,6 +44,9 @@ pub struct Allowed {
     pub writable: Vec<PathBuf>,
     /// Directories and files below those that it may not write. One that is not there is left out.
     pub kept: Vec<PathBuf>,
-    /// Files that are empty for it: keys. Where nothing can be kept ([`Support::keeps`]), they are not.
+    /// Files and directories that are empty for it: keys, locks that it could hold for ever. Where nothing can be kept
+    /// ([`Support::keeps`]), they are not.
     pub hidden: Vec<PathBuf>,
+    /// Directories that it may write in, and not move away: what is kept in them would go with them.
+    pub pinned: Vec<PathBuf>,
 }

@@ -16,6 +16,10 @@
 
 use std::ffi::OsString;
 
+use board::place::Place;
+
+use crate::config;
+
 /// The variable that names the turn which a process belongs to.
 pub const TURN: &str = "CREW_TURN";
 
@@ -42,6 +46,16 @@ pub fn is_secret(name: &str) -> bool {
     let words = || name.split('_').filter(|word| !word.is_empty());
     let found = words().any(|word| ANYWHERE.contains(&word) || GLUED.iter().any(|end| word.ends_with(end)));
     !HARMLESS.contains(&name.as_str()) && (found || words().next_back().is_some_and(|last| LAST.contains(&last)))
+}
+
+/// What the children of a process that works for a project inherit: not the variables that its accounts' keys are in
+/// either, whatever they are called.
+pub fn of_children(place: &Place) -> Vec<(OsString, OsString)> {
+    let keys = config::read(place).map(|config| config.key_variables()).unwrap_or_default();
+    let passed = std::env::var(PASS).unwrap_or_default();
+    let is_passed = |name: &str| passed.split(',').any(|pass| pass.trim() == name);
+    let is_key = |name: &OsString| keys.iter().any(|key| name == key.as_str() && !is_passed(key));
+    inherited(std::env::vars_os()).into_iter().filter(|(name, _)| !is_key(name)).collect()
 }
 
 /// Of `variables`, those that children inherit.

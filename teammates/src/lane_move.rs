@@ -32,7 +32,7 @@ pub fn ending(post: &Post, task: &Task, waits: Waits, max_talk_turns: u32, answe
     };
     match post.kind {
         Kind::WorkDone if post.credited == Some(false) => {
-            Some(Ending::because(Outcome::Failed, "its work_done is not credited: the tree is as it was when the turn began"))
+            Some(Ending::because(Outcome::Failed, "its work_done is not credited: no change of the tree shows it"))
         }
         Kind::WorkDone | Kind::Done => None,
         Kind::Say if post.handoff.as_deref() == Some(USER) => Some(asks()),

@@ -119,7 +119,7 @@ pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &C
 }
 
 /// Has a model read them, in a turn that is neither the thread's nor a task's. It takes them out of the inbox itself.
-pub(crate) async fn think(workplace: &Workplace, thinker: &Thinker, told: Told) -> Result<Read> {
+pub(crate) async fn think(workplace: &Workplace, seat: &Seat, thinker: &Thinker, told: Told) -> Result<Read> {
     let turn = Turn {
         at: At { name: thinker.name().clone(), turn: turn::fresh(), task: None, of_thread: false },
         request: "There are messages for you. This turn is for reading them: do what they call for, as far as it is yours to do. It ends with \
@@ -129,7 +129,12 @@ pub(crate) async fn think(workplace: &Workplace, thinker: &Thinker, told: Told) 
         workspace: workplace.place().project(),
         logs: Arc::new(Dir::make(&workplace.place().state().join("logs/messages"), 0o700)?),
     };
-    Ok(match thinker.perform(&turn, lane::told_to_end(told)).await {
+    // Should this process die: what the turn has started is found by that.
+    reading::begin(workplace.place(), seat.name(), &turn.at.turn)?;
+    let outcome = thinker.perform(&turn, lane::told_to_end(told)).await;
+    attempt::end_leftovers(workplace, seat, &turn.at.turn, false).await;
+    reading::end(workplace.place(), seat.name())?;
+    Ok(match outcome {
         Outcome::Posted | Outcome::Silent(_) | Outcome::CutShort(_) => Read::Over,
         // They wait.
         Outcome::Limited { .. } | Outcome::Failed(_) => Read::NotStarted,

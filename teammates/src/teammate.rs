@@ -333,8 +333,8 @@ impl Teammate {
         let told = stopped.clone();
         self.seat.set_activity(Activity::Working)?;
         if let Some(thinker) = self.thinker.clone() {
-            let workplace = self.workplace.clone();
-            lanes.spawn_local(async move { messages::think(&workplace, &thinker, told).await.map(Lane::Read) });
+            let (workplace, seat) = (self.workplace.clone(), Arc::clone(&self.seat));
+            lanes.spawn_local(async move { messages::think(&workplace, &seat, &thinker, told).await.map(Lane::Read) });
             return Ok(true);
         }
         let Some(command) = self.profile.command.clone() else { return Ok(false) };

@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use board::alive::Process;
 use board::disk::Dir;
@@ -32,6 +33,7 @@ use crate::models::{self, Model, sooner};
 use crate::profile::Profile;
 use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
+use crate::provider::{self, Cancel};
 use crate::tools::crew::{At, Crews};
 use crate::tools::gate_list::Gatekeeper;
 use crate::tools::servers::Servers;
@@ -69,6 +71,8 @@ pub struct Thinking {
     pub prices: Prices,
     /// How full a model's context may be before it is compacted, in percent.
     pub compact_at: u8,
+    /// What the run may spend, in US dollars.
+    pub most_usd: Option<f64>,
     /// How often a call is made again.
     pub patience: Patience,
 }
@@ -88,6 +92,9 @@ pub struct Thinker {
     backgrounds: RefCell<Vec<Rc<Backgrounds>>>,
 }
 
+/// How long a call of the model may take to say that it was cancelled.
+const CANCEL_TAKES: Duration = Duration::from_millis(300);
+
 /// A line of thought, that of one turn at a time.
 #[derive(Default)]
 struct Mind {
@@ -96,6 +103,8 @@ struct Mind {
     model: Option<usize>,
     /// What it was about last.
     about: Option<About>,
+    /// What a turn of it has done that could not go on, and why not: the next one does none of that again.
+    cut: Option<(Journal, String)>,
     hands: Vec<Hands>,
 }
 
@@ -151,6 +160,7 @@ struct Go<'a> {
     /// Whether there is another behind it.
     has_other: bool,
     diary: &'a Diary,
+    cancel: &'a Cancel,
 }
 
 /// How a turn ended with one model.
@@ -195,16 +205,30 @@ impl Thinker {
             _ => About::Messages,
         };
         let mut mind = self.take_mind(&about);
+        if mind.about.as_ref() != Some(&about) {
+            mind.cut = None;
+        }
         mind.about = Some(about);
         let diary = match Diary::open(&turn.logs, &turn.at.turn) {
             Ok(diary) => diary,
             Err(e) => return Outcome::Failed(format!("its log cannot be written: {e}")),
         };
         self.say(Some("begins"));
-        let outcome = tokio::select! {
-            biased;
-            outcome = self.with_models(turn, &mut mind, &diary) => outcome,
-            why = cut_short => Outcome::CutShort(why),
+        let (canceller, cancel) = provider::cancel();
+        let outcome = {
+            let mut work = std::pin::pin!(self.with_models(turn, &mut mind, &diary, &cancel));
+            tokio::select! {
+                biased;
+                outcome = &mut work => outcome,
+                why = cut_short => {
+                    // A call of the model says what it took when it is cancelled; anything else is dropped.
+                    canceller.cancel();
+                    match tokio::time::timeout(CANCEL_TAKES, work).await {
+                        Ok(Outcome::Posted) => Outcome::Posted,
+                        _ => Outcome::CutShort(why),
+                    }
+                }
+            }
         };
         if let Some(conversation) = &mut mind.conversation {
             conversation.repair();
@@ -244,9 +268,8 @@ impl Thinker {
         }
     }
 
-    async fn with_models(&self, turn: &Turn<'_>, mind: &mut Mind, diary: &Diary) -> Outcome {
-        let mut journal = Journal::default();
-        let mut before: Option<String> = None;
+    async fn with_models(&self, turn: &Turn<'_>, mind: &mut Mind, diary: &Diary, cancel: &Cancel) -> Outcome {
+        let (mut journal, mut before) = mind.cut.take().map_or_else(Default::default, |(journal, why)| (journal, Some(why)));
         let mut first: Option<Limit> = None;
         for (place, model) in self.thinking.models.iter().enumerate() {
             let keys = model.keys();
@@ -262,7 +285,7 @@ impl Thinker {
                 mind.conversation = None;
             }
             mind.model = Some(place);
-            let go = Go { turn, model, before: before.as_deref(), has_other: place + 1 < self.thinking.models.len(), diary };
+            let go = Go { turn, model, before: before.as_deref(), has_other: place + 1 < self.thinking.models.len(), diary, cancel };
             match self.with(&go, mind, &mut journal).await {
                 With::Done(outcome) => return outcome,
                 With::Stopped { key, lasts, why } => match self.run.limits.set(&key, lasts, &why, clock::now()) {
@@ -278,7 +301,17 @@ impl Thinker {
             }
         }
         let limit = first.unwrap_or_default();
+        mind.cut = before.map(|why| (journal, why));
         Outcome::Limited { until: limit.until, why: limit.why }
+    }
+
+    /// Why nothing more is to be spent; `None`: something may. Without a run there is no budget.
+    fn overspent(&self) -> Option<String> {
+        let most = self.thinking.most_usd?;
+        let state = self.run.state.read().ok()?;
+        let new = self.ledger.since(state.counted?).ok()?.0;
+        let spent = state.spent_usd + new.iter().filter_map(|call| call.usd).sum::<f64>();
+        (spent >= most).then(|| format!("the run has spent {spent:.2} of {most:.2} US dollars (maxSpendUsd)"))
     }
 
     fn identity(&self) -> Identity {

@@ -51,7 +51,7 @@ pub struct Seat {
 impl Workplace {
     /// Takes a board to work on. Once a process: see [`Children::new`].
     pub fn open(board: Board) -> std::io::Result<Workplace> {
-        let children = Children::new(environment::inherited(std::env::vars_os()))?;
+        let children = Children::new(environment::of_children(board.place()))?;
         Ok(Workplace { place: board.place().clone(), board: Arc::new(Mutex::new(board)), children, sync: GroupSync::default(), looked: Arc::default() })
     }
 

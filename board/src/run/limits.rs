@@ -68,16 +68,21 @@ struct File {
 
 /// The record.
 #[derive(Debug)]
-pub struct Limits(Record<File>);
+pub struct Limits {
+    record: Record<File>,
+    dir: Arc<Dir>,
+}
+
+const FILE: &str = "limits.json";
 
 impl Limits {
     pub(super) fn of(dir: Arc<Dir>) -> Limits {
-        Limits(Record::of(dir, "limits.json", Durable::No))
+        Limits { record: Record::of(Arc::clone(&dir), FILE, Durable::No), dir }
     }
 
     /// All of them.
     pub fn all(&self) -> Result<BTreeMap<String, Limit>> {
-        Ok(self.0.read()?.limits)
+        Ok(self.record.read()?.limits)
     }
 
     /// Whether `who` may call what all of these keys are about. Where a limit has just ended, the first to ask may, and the
@@ -88,7 +93,7 @@ impl Limits {
         if !keys.iter().any(|key| limits.contains_key(*key)) {
             return Ok(May::Call);
         }
-        self.0.update(|file| {
+        self.record.update(|file| {
             for key in keys {
                 let Some(limit) = file.limits.get_mut(*key) else { continue };
                 let is_over = limit.until.is_some_and(|until| until <= now);
@@ -105,7 +110,7 @@ impl Limits {
 
     /// Says that an account is not to be called; the answer is what is known of it now. The later end counts.
     pub fn set(&self, key: &str, lasts: Lasts, why: &str, now: Timestamp) -> Result<Limit> {
-        self.0.update(|file| {
+        self.record.update(|file| {
             let before = file.limits.get(key);
             let times = before.map_or(0, |before| before.times) + 1;
             let until = match lasts {
@@ -126,14 +131,14 @@ impl Limits {
     /// Says that a call was answered: there is no limit any more.
     pub fn lift(&self, keys: &[&str]) -> Result<()> {
         if self.all()?.keys().any(|key| keys.contains(&key.as_str())) {
-            self.0.update(|file| file.limits.retain(|key, _| !keys.contains(&key.as_str())))?;
+            self.record.update(|file| file.limits.retain(|key, _| !keys.contains(&key.as_str())))?;
         }
         Ok(())
     }
 
-    /// Forgets all of them.
+    /// Forgets all of them, whatever state the file is in: it is worth nothing to a new start.
     pub fn discard(&self) -> Result<()> {
-        self.0.update(|file| file.limits.clear())
+        self.dir.remove(FILE)
     }
 }
 
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_an_earlier_end_shortens_nothing() {
-        let (_temp, limits) = limits();
+        let (temp, limits) = limits();
         let pause = |now: i64| limits.set("a", Lasts::Unknown, "down", at(now)).unwrap().until.unwrap().as_second() - at(now).as_second();
         assert_eq!([pause(0), pause(100), pause(300)], [30, 60, 120]);
         assert_eq!((1..=10).map(|turn| pause(1000 * turn)).max(), Some(900));
@@ -188,5 +193,9 @@ mod tests {
         assert_eq!(limits.set("b", Lasts::Until(at(900)), "429", at(3)).unwrap().until, None);
         limits.discard().unwrap();
         assert!(limits.all().unwrap().is_empty());
+        std::fs::write(temp.path().join(FILE), "{\"for").unwrap();
+        assert!(limits.all().is_err());
+        limits.discard().unwrap();
+        assert!(limits.all().unwrap().is_empty(), "torn");
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use landlock::{ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _};
@@ -37,6 +37,8 @@ pub struct Confinement {
     ruleset: OwnedFd,
     kept: Vec<CString>,
     hidden: Vec<CString>,
+    emptied: Vec<CString>,
+    pinned: Vec<CString>,
     uid_map: CString,
     gid_map: CString,
 }
@@ -44,17 +46,22 @@ pub struct Confinement {
 impl Confinement {
     /// Makes one ready. An error: the kernel has no Landlock, or directories are to be kept which cannot be.
     pub fn new(allowed: &Allowed) -> io::Result<Confinement> {
-        let kept: Vec<CString> =
-            allowed.kept.iter().filter(|path| path.exists()).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+        let texts = |paths: &[PathBuf], is: fn(&Path) -> bool| -> io::Result<Vec<CString>> {
+            Ok(paths.iter().filter(|path| is(path)).map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?)
+        };
+        let kept = texts(&allowed.kept, Path::exists)?;
         if !kept.is_empty() && !support().keeps {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this system keeps no directory read-only below one that is written"));
         }
-        let hidden = allowed.hidden.iter().filter(|path| path.is_file() && support().keeps);
-        let hidden = hidden.map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
-        Confinement::with(allowed, kept, hidden)
+        let confinement = Confinement::with(allowed, kept)?;
+        if !support().keeps {
+            return Ok(confinement);
+        }
+        let (hidden, emptied) = (texts(&allowed.hidden, Path::is_file)?, texts(&allowed.hidden, Path::is_dir)?);
+        Ok(Confinement { hidden, emptied, pinned: texts(&allowed.pinned, Path::is_dir)?, ..confinement })
     }
 
-    fn with(allowed: &Allowed, kept: Vec<CString>, hidden: Vec<CString>) -> io::Result<Confinement> {
+    fn with(allowed: &Allowed, kept: Vec<CString>) -> io::Result<Confinement> {
         let writes = AccessFs::from_write(ABI_OF_WRITES);
         let mut ruleset = Ruleset::default().handle_access(writes).and_then(Ruleset::create).map_err(io::Error::other)?;
         let harmless = HARMLESS.iter().map(Path::new);
@@ -68,12 +75,20 @@ impl Confinement {
         let ruleset = ruleset.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "the kernel has no Landlock"))?;
         let identity = |id: u32| CString::new(format!("{id} {id} 1\n"));
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        Ok(Confinement { ruleset, kept, hidden, uid_map: identity(uid)?, gid_map: identity(gid)? })
+        Ok(Confinement { ruleset, kept, hidden: Vec::new(), emptied: Vec::new(), pinned: Vec::new(), uid_map: identity(uid)?, gid_map: identity(gid)? })
     }
 
     /// What the child needs.
     pub(crate) fn ready(&self) -> Ready<'_> {
-        Ready { ruleset: self.ruleset.as_raw_fd(), kept: &self.kept, hidden: &self.hidden, uid_map: &self.uid_map, gid_map: &self.gid_map }
+        Ready {
+            ruleset: self.ruleset.as_raw_fd(),
+            kept: &self.kept,
+            hidden: &self.hidden,
+            emptied: &self.emptied,
+            pinned: &self.pinned,
+            uid_map: &self.uid_map,
+            gid_map: &self.gid_map,
+        }
     }
 }
 
@@ -97,7 +112,7 @@ fn version() -> Option<u32> {
 fn can_keep() -> bool {
     let Ok(scratch) = tempfile::tempdir() else { return false };
     let Ok(kept) = CString::new(scratch.path().as_os_str().as_bytes()) else { return false };
-    let Ok(confinement) = Confinement::with(&Allowed::default(), vec![kept], Vec::new()) else { return false };
+    let Ok(confinement) = Confinement::with(&Allowed::default(), vec![kept]) else { return false };
     let ready = confinement.ready();
     // SAFETY: the child makes system calls only, and ends by `_exit`.
     let child = unsafe { libc::fork() };
@@ -116,6 +131,8 @@ pub(crate) struct Ready<'a> {
     ruleset: c_int,
     kept: &'a [CString],
     hidden: &'a [CString],
+    emptied: &'a [CString],
+    pinned: &'a [CString],
     uid_map: &'a CString,
     gid_map: &'a CString,
 }
@@ -138,7 +155,7 @@ impl Ready<'_> {
         // SAFETY: the pointers are to texts that end with a zero and to plain data; errors are read at once.
         unsafe {
             let errno = || *libc::__errno_location();
-            if !self.kept.is_empty() || !self.hidden.is_empty() {
+            if ![self.kept, self.hidden, self.emptied, self.pinned].iter().all(|paths| paths.is_empty()) {
                 // Whoever may do so needs no namespace of users: there the files of others would be a stranger's.
                 if libc::unshare(libc::CLONE_NEWNS) != 0 {
                     if libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) != 0 {
@@ -162,6 +179,12 @@ impl Ready<'_> {
                         return errno();
                     }
                 }
+                // What is mounted cannot be renamed.
+                for dir in self.pinned {
+                    if libc::mount(dir.as_ptr(), dir.as_ptr(), nothing, libc::MS_BIND | libc::MS_REC, nothing.cast()) != 0 {
+                        return errno();
+                    }
+                }
                 let read_only = MountAttributes { set: libc::MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
                 for dir in self.kept {
                     if libc::mount(dir.as_ptr(), dir.as_ptr(), nothing, libc::MS_BIND | libc::MS_REC, nothing.cast()) != 0 {
@@ -172,6 +195,12 @@ impl Ready<'_> {
                     if set != 0 {
                         return errno();
                     }
+                }
+            }
+            for dir in self.emptied {
+                let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+                if libc::mount(c"none".as_ptr(), dir.as_ptr(), c"tmpfs".as_ptr(), flags, c"size=4k,mode=555".as_ptr().cast()) != 0 {
+                    return errno();
                 }
             }
             for privilege in TAKEN {

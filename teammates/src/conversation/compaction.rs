@@ -140,6 +140,7 @@ pub(super) fn is_full(measured: u64, context: u64, percent: u8) -> bool {
 /// The summary as the model reads it.
 pub(super) fn summary_block(summary: &str) -> Block {
     let said = if summary.trim().is_empty() { "None could be made. Look at the files and at the memory to see how far you had come." } else { summary.trim() };
+    let said = said.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
     Block::Text(Text { text: format!("<summary>\nYour own summary of what was before:\n{said}\n</summary>") })
 }
 

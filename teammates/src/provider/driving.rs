@@ -1,5 +1,7 @@
 //! What all streaming APIs have in common: a request goes out, events come in, one answer or one error comes of it.
 
+use std::time::Instant;
+
 use serde_json::Value;
 
 use super::http::{Answer, Endpoint, Http, failed_within};
@@ -25,6 +27,9 @@ pub(super) struct Call<'a> {
     /// JSON.
     pub(super) body: String,
 }
+
+/// The longest answer, in bytes as it comes: far more than any model says.
+const LONGEST_ANSWER: usize = 64 << 20;
 
 /// Makes a call. No error that comes out of here has the key in it.
 pub(super) async fn drive(
@@ -52,22 +57,38 @@ pub(super) async fn drive(
 async fn read(answer: &mut Answer, reader: &mut impl Reader, sink: &mut dyn FnMut(Delta<'_>)) -> Result<Response, ProviderError> {
     let mut sse = Sse::default();
     let mut ended = false;
+    let (mut length, mut progressed) = (0, Instant::now());
     while !ended {
+        // A server that only says that it is there says nothing.
+        if progressed.elapsed() > answer.silence() {
+            return Err(ProviderError::new(Kind::Timeout, format!("nothing of the answer came for {} s", answer.silence().as_secs_f64())));
+        }
         let Some(chunk) = answer.chunk().await? else {
             if let Some(event) = sse.finish() {
                 take(&event, reader, sink)?;
             }
             break;
         };
+        length += chunk.as_ref().len();
+        if length > LONGEST_ANSWER {
+            return Err(ProviderError::new(Kind::Invalid { status: 200 }, format!("the answer has more than {} MB and does not end", LONGEST_ANSWER >> 20)));
+        }
         sse.feed(chunk.as_ref());
         while let Some(event) = sse.next().map_err(|e| ProviderError::new(Kind::Truncated, e.to_string()))? {
             ended = take(&event, reader, sink)?;
+            if !is_ping(&event) {
+                progressed = Instant::now();
+            }
             if ended {
                 break;
             }
         }
     }
     reader.finish()
+}
+
+fn is_ping(event: &Event) -> bool {
+    event.data.len() < 64 && event.data.contains("\"ping\"")
 }
 
 fn take(event: &Event, reader: &mut impl Reader, sink: &mut dyn FnMut(Delta<'_>)) -> Result<bool, ProviderError> {

@@ -14,6 +14,8 @@ use crate::account::Key;
 /// The longest error text that is read, and that is told, in bytes.
 const LONGEST_ERROR: usize = 64 << 10;
 const LONGEST_MESSAGE: usize = 1000;
+/// How long the text of an error is waited for.
+const ERROR_TAKES: Duration = Duration::from_secs(20);
 
 /// How long is waited for a provider.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +101,8 @@ impl Http {
         // Some servers answer with an error where a stream was to come, and call it a success.
         if status != 200 || is_json {
             let text = answer.error_text().await?;
+            // Before anything is cut: half a key is no key to look for.
+            let text = endpoint.key.as_ref().map_or(text.clone(), |key| key.redact(&text));
             return Err(refused(status, answer.response.headers(), &text));
         }
         Ok(answer)
@@ -134,6 +138,11 @@ impl Answer {
         limits::windows(self.response.headers(), clock::now())
     }
 
+    /// How long is waited for the next part of it.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence
+    }
+
     /// The provider's name for the request.
     pub(super) fn request_id(&self) -> Option<String> {
         request_id(self.response.headers())
@@ -146,12 +155,13 @@ impl Answer {
 
     async fn error_text(&mut self) -> Result<String, ProviderError> {
         let mut text = Vec::new();
+        let deadline = tokio::time::Instant::now() + ERROR_TAKES;
         while text.len() < LONGEST_ERROR {
             // The status is worth more than the end of the text.
-            match self.chunk().await {
-                Ok(Some(chunk)) => text.extend_from_slice(chunk.as_ref()),
-                Err(error) if error.kind == Kind::Cancelled => return Err(error),
-                Ok(None) | Err(_) => break,
+            match tokio::time::timeout_at(deadline, self.chunk()).await {
+                Ok(Ok(Some(chunk))) => text.extend_from_slice(chunk.as_ref()),
+                Ok(Err(error)) if error.kind == Kind::Cancelled => return Err(error),
+                Ok(Ok(None) | Err(_)) | Err(_) => break,
             }
         }
         Ok(String::from_utf8_lossy(&text).into_owned())

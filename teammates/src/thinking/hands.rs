@@ -39,6 +39,7 @@ impl Hands {
             also: if is_own { vec![repository] } else { Vec::new() },
             spared: vec![place.project().to_path_buf(), place.state().to_path_buf()],
             hidden: thinker.thinking.hidden.clone(),
+            state: place.state().to_path_buf(),
             project: place.project().to_path_buf(),
             background_turn: work::background_turn(place, name),
         };

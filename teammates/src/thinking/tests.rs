@@ -127,6 +127,7 @@ impl Stage {
             servers: None,
             prices: Prices::default(),
             compact_at: 75,
+            most_usd: None,
             patience: Patience { again: 2, first: millis(1), longest: millis(2), limit: millis(100) },
         };
         let thinker = Rc::new(Thinker::new(workplace, seat, profile, run, Arc::clone(&inbox), thinking));

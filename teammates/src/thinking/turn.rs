@@ -1,5 +1,6 @@
 //! A turn with one model: calls of it and of tools, until there is a post or nothing more to do.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,13 +14,15 @@ use super::diary::Diary;
 use super::hands::Hands;
 use super::journal::Journal;
 use super::{Go, Mind, Outcome, Thinker, Turn, With, words};
-use crate::conversation::{Conversation, Due, Message, ToolCall};
+use crate::conversation::{Block, Conversation, Due, Message, ToolCall};
 use crate::models::{Model, Spending, chance};
 use crate::provider::retry::{self, Patience};
-use crate::provider::{self, Kind, ProviderError, Request, Response, Stop};
+use crate::provider::{self, Cancel, Kind, ProviderError, Request, Response, Stop};
 use crate::tools::crew::Crew;
 use crate::tools::{Answer, Effect, Toolbox};
 
+/// So many calls of one answer are run.
+const MOST_CALLS: usize = 200;
 /// A limit that is over so soon is waited for, even where another model could be called.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -29,6 +32,9 @@ pub(super) struct Under<'a> {
     pub(super) turn: &'a Turn<'a>,
     pub(super) model: &'a Model,
     pub(super) diary: &'a Diary,
+    cancel: &'a Cancel,
+    /// How often the model was called, for summaries too.
+    calls: Cell<u32>,
     crew: Rc<dyn Crew>,
     toolbox: Toolbox,
     system: String,
@@ -45,7 +51,7 @@ enum Then {
 impl Thinker {
     /// Performs a turn with one model.
     pub(super) async fn with(&self, go: &Go<'_>, mind: &mut Mind, journal: &mut Journal) -> With {
-        let Go { turn, model, before, has_other, diary } = *go;
+        let Go { turn, model, before, has_other, diary, cancel } = *go;
         let Mind { conversation, hands, .. } = mind;
         let hands = match hands_for(self, hands, turn) {
             Ok(hands) => hands,
@@ -58,7 +64,18 @@ impl Thinker {
         };
         let toolbox = hands.toolbox(self, &turn.at, &crew, servers);
         let patience = Patience { limit: if has_other { SOON } else { Patience::default().limit }, ..self.thinking.patience };
-        let under = Under { thinker: self, turn, model, diary, crew, toolbox, system: words::system(&self.profile, turn.workspace), patience };
+        let under = Under {
+            thinker: self,
+            turn,
+            model,
+            diary,
+            cancel,
+            calls: Cell::new(0),
+            crew,
+            toolbox,
+            system: words::system(&self.profile, turn.workspace),
+            patience,
+        };
         let conversation = match conversation {
             Some(conversation) => {
                 conversation.ask(turn.request.as_str(), turn.index.clone());
@@ -98,7 +115,6 @@ fn hands_for<'m>(thinker: &Thinker, all: &'m mut Vec<Hands>, turn: &Turn<'_>) ->
 impl Under<'_> {
     async fn perform(&self, conversation: &mut Conversation, hands: &Hands, journal: &mut Journal) -> Result<Outcome, ProviderError> {
         let mut compacted_for_length = false;
-        let mut calls = 0;
         loop {
             if let Some(told) = self.thinker.mail.take(&self.turn.at.turn) {
                 conversation.tell(&told);
@@ -109,10 +125,12 @@ impl Under<'_> {
                 Due::Shrink => drop(conversation.shrink_results()),
                 Due::Summary => self.compact(conversation, None).await?,
             }
-            if calls >= self.thinker.profile.max_calls {
-                return Ok(Outcome::Silent(format!("it has called its model {calls} times without a post (maxCalls)")));
+            if self.calls.get() >= self.thinker.profile.max_calls {
+                return Ok(Outcome::Silent(format!("it has called its model {} times without a post (maxCalls)", self.calls.get())));
             }
-            calls += 1;
+            if let Some(spent) = self.thinker.overspent() {
+                return Ok(Outcome::CutShort(spent));
+            }
             let messages = match conversation.ready() {
                 Ok(messages) => messages,
                 Err(e) => return Ok(Outcome::Failed(e.to_string())),
@@ -127,6 +145,7 @@ impl Under<'_> {
             };
             compacted_for_length = false;
             let Response { blocks, stop, usage, .. } = response;
+            let (blocks, left_out) = only_so_many(blocks);
             let said_nothing = blocks.is_empty();
             if let Err(e) = conversation.answered(blocks, usage.context()) {
                 return Ok(Outcome::Failed(e.to_string()));
@@ -142,6 +161,9 @@ impl Under<'_> {
                 continue;
             }
             match self.run(conversation, &open, journal).await {
+                Then::GoOn if left_out > 0 => {
+                    conversation.tell(&format!("{left_out} more calls of your answer were not run: one answer has at most {MOST_CALLS}."))
+                }
                 Then::GoOn => {}
                 Then::Compact(focus) => self.compact(conversation, focus.as_deref()).await?,
                 Then::End(outcome) => return Ok(outcome),
@@ -161,7 +183,8 @@ impl Under<'_> {
             max_output: model.max_output,
         };
         thinker.say(Some(&model.name));
-        let (began, (_canceller, cancel)) = (Instant::now(), provider::cancel());
+        self.calls.set(self.calls.get() + 1);
+        let began = Instant::now();
         let mut failed = |error: &ProviderError| {
             diary.note(&error.to_string());
             self.spending().failed(&error.usage, began);
@@ -173,7 +196,7 @@ impl Under<'_> {
             }
         };
         let mut sink = |delta: provider::Delta<'_>| diary.delta(delta);
-        let answer = retry::turn(&*model.api, &request, &mut sink, &cancel, &self.patience, chance(&self.turn.at.turn), &mut failed).await;
+        let answer = retry::turn(&*model.api, &request, &mut sink, self.cancel, &self.patience, chance(&self.turn.at.turn), &mut failed).await;
         if let Ok(response) = &answer {
             self.spending().put_down(&response.usage, began);
             if let Err(e) = thinker.run.limits.lift(&model.keys().each_ref().map(String::as_str)) {
@@ -262,10 +285,12 @@ impl Under<'_> {
     fn stopped(&self, error: &ProviderError) -> With {
         let [account, model] = self.model.keys();
         let why = format!("{:?}: {error}", self.model);
+        // What is over at once and was no help, again and again, is not known to be over.
+        let until = |reset: Timestamp| if reset <= in_so_long(SOON) { Lasts::Unknown } else { Lasts::Until(reset) };
         let (key, lasts) = match &error.kind {
-            Kind::RateLimited { reset } => (account, reset.map_or(Lasts::Unknown, Lasts::Until)),
+            Kind::RateLimited { reset } => (account, reset.map_or(Lasts::Unknown, until)),
             Kind::Exhausted | Kind::Auth { .. } => (account, Lasts::UntilMended),
-            Kind::Overloaded { after } => (model, after.map_or(Lasts::Unknown, |after| Lasts::Until(in_so_long(after)))),
+            Kind::Overloaded { after } => (model, after.map_or(Lasts::Unknown, |after| until(in_so_long(after)))),
             Kind::Invalid { status: 404 } => (model, Lasts::UntilMended),
             Kind::Truncated | Kind::Timeout | Kind::Network | Kind::Server { .. } => (account, Lasts::Unknown),
             Kind::TooLong | Kind::Refused | Kind::Invalid { .. } | Kind::OffScript | Kind::Cancelled => return With::Done(Outcome::Failed(why)),
@@ -282,7 +307,24 @@ fn doing(calls: &[ToolCall]) -> String {
     }
 }
 
+/// No provider means more than a day by its pause.
 fn in_so_long(after: Duration) -> Timestamp {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let now = clock::now();
-    SignedDuration::try_from(after).ok().and_then(|after| now.checked_add(after).ok()).unwrap_or(now)
+    SignedDuration::try_from(after.min(DAY)).ok().and_then(|after| now.checked_add(after).ok()).unwrap_or(now)
+}
+
+/// An answer with no more calls than are run, and how many were left out.
+fn only_so_many(blocks: Vec<Block>) -> (Vec<Block>, usize) {
+    let is_call = |block: &Block| matches!(block, Block::ToolCall(_));
+    let left_out = blocks.iter().filter(|block| is_call(block)).count().saturating_sub(MOST_CALLS);
+    if left_out == 0 {
+        return (blocks, 0);
+    }
+    let mut calls = 0;
+    let kept = blocks.into_iter().filter(|block| {
+        calls += usize::from(is_call(block));
+        !is_call(block) || calls <= MOST_CALLS
+    });
+    (kept.collect(), left_out)
 }

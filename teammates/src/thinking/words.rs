@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::journal::Journal;
+use crate::opening::one_line;
 use crate::profile::Profile;
 
 /// The standing instructions of every call.
@@ -35,7 +36,10 @@ pub(super) fn begun_anew(why: &str, journal: &Journal) -> String {
         true => "Nothing that others see was done yet.".to_owned(),
         false => format!("These were done already, and are not to be done again:\n{}", done.join("\n")),
     };
-    format!("This turn began with another model and begins anew with you ({why}). Files that it wrote are still there: look before you write. {told}")
+    format!(
+        "This turn began with another model and begins anew with you ({}). Files that it wrote are still there: look before you write. {told}",
+        one_line(why, 300)
+    )
 }
 
 /// What a model is told whose answer was cut off.

@@ -138,6 +138,9 @@ struct Compact {
 pub struct TellUser {
     /// What the person is to know.
     pub text: String,
+    /// Keep this from the team until the person answers: `browser`, for something that they are to see there.
+    #[serde(default)]
+    pub holds: Option<String>,
 }
 
 /// The arguments of `task_create`.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::server::{Model, post};
+use super::server::{KEY, Model, post};
 use crate::scene::until;
 
 const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
@@ -35,6 +35,9 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
             shell("echo '{\"subject\":\"x\",\"run\":\"touch pwned\"}' > .tasks/task_9.json; mkdir -p .crew; echo x >> .crew/config.toml; ln -s .tasks t; echo x > t/task_8.json".into()),
             shell("echo 'touch pwned' > .git/hooks/post-commit".into()),
             shell("git config core.fsmonitor 'touch pwned'".into()),
+            shell("mv .git .gx".into()),
+            shell("echo ../evil > .git/commondir".into()),
+            shell("test -s .tasks/.board/lock || test -n \"$(ls .tasks/.board)\"".into()),
             ("write_file", json!({ "path": ".git/hooks/pre-commit", "content": "touch pwned" })),
             ("write_file", json!({ "path": ".tasks/task_9.json", "content": "{}" })),
             ("write_file", json!({ "path": "../outside", "content": "x" })),
@@ -53,7 +56,8 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     until("all of it was tried", || model.asked_of("bob").len() >= asked + 2);
     let told = model.asked_of("bob").last().unwrap().body["messages"].as_array().unwrap().last().unwrap().clone();
     let results: Vec<String> = told["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect();
-    assert_eq!(results.len(), 23, "{results:#?}");
+    assert!(!stage.scene.project().join(".git/commondir").exists(), "it was taken away");
+    assert_eq!(results.len(), 26, "{results:#?}");
     assert!(
         results.iter().all(|result| result.contains("\"is_error\":true")),
         "{:#?}",
@@ -66,4 +70,20 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     assert!(stage.scene.read("1").get("check").is_none());
     model.calls("bob", [post("wait", "so be it")]);
     until(&format!("its turn ends: {}", stage.scene.read("1")), || stage.scene.outcomes("1") == ["parked"]);
+}
+
+#[test]
+fn a_key_is_kept_from_shells_whatever_its_variable_is_called() {
+    let model = Model::new();
+    let stage = model.stage(&["alice"], "", "[accounts.work]\nkind = \"anthropic\"\nkeyEnv = \"ACME\"\n");
+    stage.scene.task("1", json!({ "subject": "Say hello" }));
+    model.calls("alice", [("bash", json!({ "command": "env" }))]);
+    model.calls("alice", [post("wait", "so be it")]);
+    let mut spawn = stage.scene.crew(&["spawn", "alice", "--yes"]);
+    spawn.env("ACME", KEY);
+    stage.scene.start(spawn).ended().succeeded();
+    until("it has looked", || stage.scene.outcomes("1") == ["parked"]);
+    let asked = model.asked_of("alice");
+    assert!(asked[0].head.contains(KEY), "its provider knows it");
+    assert!(!asked[1].told().contains("ACME") && !asked[1].told().contains(KEY), "{}", asked[1].told());
 }

@@ -99,6 +99,20 @@ fn a_task_is_given_back_and_no_attempt_is_spent() {
 }
 
 #[test]
+fn a_turn_that_has_spent_the_budget_ends_there() {
+    let model = Model::new();
+    let config = format!("maxSpendUsd = 0.002\n{ACCOUNT}[prices.large]\ninput = 10.0\noutput = 10.0\n");
+    let stage = model.stage(&["alice"], "", &config);
+    for _ in 0..20 {
+        model.calls("alice", [("read_file", json!({ "path": "file" }))]);
+    }
+    stage.start();
+    stage.ends_as("paused");
+    assert_eq!(stage.reason(), "spend_budget");
+    assert_eq!(model.asked_of("alice").len(), 2, "each takes a little more than half");
+}
+
+#[test]
 fn a_run_that_has_spent_its_budget_pauses() {
     let model = Model::new();
     let config = format!("maxSpendUsd = 0.001\n{ACCOUNT}[prices.large]\ninput = 10.0\noutput = 10.0\n");

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::{Tool, call};
 use super::{result_text, texts};
 use crate::conversation::{Message, Role, ToolCall};
+use crate::opening::indented;
 
 /// What a call is named whose tool cannot be told.
 const UNREADABLE: &str = "unreadable";
@@ -40,7 +41,7 @@ pub(super) fn with_format(body: &Value, tools: &[Tool]) -> String {
 pub(super) fn message(message: &Message) -> Value {
     let text = texts(message);
     let (role, parts): (_, Vec<String>) = match message.role {
-        Role::User => ("user", message.results().map(|result| format!("Result:\n{}", result_text(result))).chain([text]).collect()),
+        Role::User => ("user", message.results().map(|result| format!("Result:\n{}", indented(&result_text(result)))).chain([text]).collect()),
         Role::Assistant => ("assistant", [text].into_iter().chain(message.calls().map(said)).collect()),
     };
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -234,3 +234,38 @@ fn the_limits_of_an_answer_are_told() {
         assert_eq!(response.limits, [limits::Window { of: "requests".into(), limit: None, remaining: Some(4), reset: None }]);
     });
 }
+
+#[test]
+fn half_a_key_is_in_no_error() {
+    for error in each(&status(400, "invalid_request_error", &format!("{}{KEY}", "B".repeat(995)))) {
+        assert!(!error.message.contains(&KEY[..4]), "{error:?}");
+    }
+}
+
+#[test]
+fn a_server_that_only_says_that_it_is_there_says_nothing() {
+    for ping in [": ping\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n"] {
+        run(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let server = tokio::spawn(async move {
+                use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut asked = Vec::new();
+                while !asked.ends_with(b"}") {
+                    stream.read_buf(&mut asked).await.unwrap();
+                }
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+                stream.write_all(head.as_bytes()).await.unwrap();
+                while stream.write_all(format!("{:x}\r\n{ping}\r\n", ping.len()).as_bytes()).await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            let http = Http::new(Timeouts { connect: Duration::from_secs(20), silence: Duration::from_millis(200) }, Proxies::None).unwrap();
+            let [anthropic, ..] = all_with(&http, &url);
+            let error = turn(anthropic.as_ref()).await.1.unwrap_err();
+            assert_eq!(error.kind, Kind::Timeout, "{error:?}");
+            server.abort();
+        });
+    }
+}

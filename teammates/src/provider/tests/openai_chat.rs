@@ -56,7 +56,7 @@ fn the_request_in_json_mode() {
     let expected = [
         ("user", "You are alice.\n\nMend it."),
         ("assistant", "I look.\n\n{\"tool\":\"read_file\",\"input\":{\"path\":\"a\"}}\n\n{bad"),
-        ("user", "Result:\ncontent of a\n\nResult:\nError: wrong\n\nbob says hello"),
+        ("user", "Result:\n    content of a\n\nResult:\n    Error: wrong\n\nbob says hello"),
     ];
     assert_eq!(said[1..], expected);
     let (_, body) = asked(json_mode, &request(&messages, &tools[..1]));

@@ -216,3 +216,33 @@ fn a_cancel_at_any_point_leaves_a_valid_conversation() {
         });
     }
 }
+
+#[test]
+fn what_a_call_took_that_was_cut_short_is_put_down() {
+    run(async {
+        let begun = sse(&events(&[text("I look.")], "end_turn", 50_000)[..3]);
+        let server = Server::of(vec![Answer::stream(vec![begun.into_bytes()], End::Never)]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        let log = stage.thinker.workplace.place().turn_log("t1");
+        let seen = async {
+            while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains("I look.")) {
+                tokio::task::yield_now().await;
+            }
+            "stopped".to_owned()
+        };
+        assert_eq!(stage.thinker.perform(&stage.turn("t1"), seen).await, Outcome::CutShort("stopped".into()));
+        assert_eq!(stage.calls().iter().map(|call| call.input_tokens).collect::<Vec<_>>(), [50_000]);
+    });
+}
+
+#[test]
+fn an_answer_has_so_many_calls() {
+    run(async {
+        let many: Vec<Value> = (0..250).map(|_| call("notify", json!({ "to": "bob", "text": "x" }))).collect();
+        let server = Server::of(vec![says(&many), says(&[post("on")])]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        assert_eq!(stage.perform("t1").await, Outcome::Posted);
+        assert_eq!(stage.others.notified.borrow().len(), 200);
+        assert!(told(&server.requests()[1].1).contains("50 more calls of your answer were not run"));
+    });
+}

@@ -90,3 +90,32 @@ fn what_cannot_be_reached_is_tried_again_later() {
         assert!((25..=30).contains(&until.duration_since(clock::now()).as_secs()));
     });
 }
+
+#[test]
+fn what_was_done_before_all_were_limited_is_not_done_again() {
+    run(async {
+        let notify = call("notify", json!({ "to": "bob", "text": "hello" }));
+        let server = Server::of(vec![says(std::slice::from_ref(&notify)), limited("7200"), says(&[notify]), says(&[post("on")])]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        assert!(matches!(stage.perform("t1").await, Outcome::Limited { .. }));
+        stage.thinker.run.limits.discard().unwrap();
+        assert_eq!(stage.perform("t2").await, Outcome::Posted);
+        assert_eq!(*stage.others.notified.borrow(), ["hello"]);
+        assert!(told(&server.requests()[2].1).contains("are not to be done again:\\nnotify {"), "{}", told(&server.requests()[2].1));
+    });
+}
+
+#[test]
+fn a_limit_that_is_always_just_over_is_not_asked_again_at_once() {
+    run(async {
+        let server = Server::of(vec![limited("0"), limited("0"), limited("0")]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        let Outcome::Limited { until: Some(until), .. } = stage.perform("t1").await else { panic!() };
+        assert!(until.duration_since(clock::now()).as_secs() > 20, "{until}");
+        let forever = refuses("529 Overloaded", "\r\nretry-after: 9000000000000000000", "overloaded_error", "");
+        let server = Server::of(vec![forever]).await;
+        let stage = Stage::new("writes: true", &[&server.url]);
+        let Outcome::Limited { until: Some(until), .. } = stage.perform("t1").await else { panic!() };
+        assert!(until.duration_since(clock::now()).as_secs() > 20, "{until}");
+    });
+}

@@ -75,7 +75,7 @@ pub async fn live(hosting: Hosting<'_>, end: impl Future<Output = ()>) -> Result
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             },
-            () = host.nobody_for(idle) => if !host.is_held().await { break },
+            () = host.nobody_for(idle) => if !host.is_held().await && !host.is_of_a_run() { break },
         }
     }
     meeting::vanish(&dir);
@@ -194,6 +194,11 @@ impl Host {
             }
         }
         false
+    }
+
+    /// Whether a run is at work: its teammates come and go, and what they have open in a browser stays.
+    fn is_of_a_run(&self) -> bool {
+        self.run.state.read().is_ok_and(|state| state.state.is_active() && state.is_alive())
     }
 
     async fn end(&self) {

@@ -34,6 +34,8 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 const OF_BOARD: [&str; 2] = [board::place::TASKS, ".crew"];
 /// From there git runs commands, as whoever uses it next.
 const OF_GIT: [&str; 2] = [".git/hooks", ".git/config"];
+/// What a repository does not have, and git would run commands by.
+const NOT_OF_GIT: [&str; 2] = [".git/commondir", ".git/config.worktree"];
 /// How much of an output is in the answer, in bytes.
 const SHOWN: u64 = 16 << 10;
 
@@ -62,6 +64,8 @@ pub struct Terms {
     pub spared: Vec<PathBuf>,
     /// Files that are empty for them, where the kernel can do that: keys.
     pub hidden: Vec<PathBuf>,
+    /// Where the project's state is on the machine's side.
+    pub state: PathBuf,
     /// The project, whose `.tasks/` and `.crew/` are not written.
     pub project: PathBuf,
     /// The turn that commands in the background belong to: see [`super::background_turn`].
@@ -115,6 +119,7 @@ impl Shell {
                 ));
             }
         }
+        let strange = self.not_of_git(|path| !path.exists());
         let compared = self.compared();
         let before = (!compared.is_empty()).then(|| kept::look(&compared));
         let mut answer = if input.background { self.in_background(input) } else { self.in_foreground(input).await };
@@ -124,6 +129,15 @@ impl Shell {
             tracing::warn!("while a command of turn {} ran, {changed} changed", self.terms.outputs.turn());
             text.push_str(&format!("\n[While this ran, {changed} changed. A command must not write there; if this one did, undo it and say so.]"));
             *is_error = true;
+        }
+        // Nobody needs these, and whoever uses git there next would run what they name.
+        for path in strange.iter().filter(|path| path.exists()) {
+            let how = taken_away(path).map_or_else(|e| format!("must go: {e}"), |()| "was taken away".to_owned());
+            tracing::warn!("while a command of turn {} ran, {} was made; it {how}", self.terms.outputs.turn(), path.display());
+            if let Answer::Result { text, is_error } = &mut answer {
+                text.push_str(&format!("\n[{} was made, which nobody is to make; it {how}.]", path.display()));
+                *is_error = true;
+            }
         }
         answer
     }
@@ -197,7 +211,23 @@ impl Shell {
         // `/dev/stderr` is the log once more, opened anew.
         writable.push(self.terms.outputs.path_of(&writing.name)?);
         let kept = if confinement::support().keeps { self.kept() } else { Vec::new() };
-        Confinement::new(&Allowed { writable, kept, hidden: self.terms.hidden.clone() }).map(Some)
+        Confinement::new(&Allowed { writable, kept, hidden: self.hidden(), pinned: self.pinned() }).map(Some)
+    }
+
+    /// Keys, and locks: whoever can open one can hold it, and everybody else waits.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let state = self.terms.state.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        let locks = state.filter(|path| path.extension().is_some_and(|ending| ending == "lock"));
+        let own = [self.terms.project.join(board::place::TASKS).join(".board"), self.terms.state.join("inbox"), self.terms.state.join("teammates")];
+        self.terms.hidden.iter().cloned().chain(locks).chain(own).collect()
+    }
+
+    fn pinned(&self) -> Vec<PathBuf> {
+        [self.terms.workspace.path(), &self.terms.project]
+            .map(|above| above.join(".git"))
+            .into_iter()
+            .filter(|path| self.writable.iter().any(|above| path.starts_with(above)))
+            .collect()
     }
 
     /// What lies below what is writable and is not written: the board's directories, and what git runs commands from.
@@ -211,11 +241,21 @@ impl Shell {
         kept
     }
 
+    fn not_of_git(&self, is: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let all = [self.terms.workspace.path(), &self.terms.project].into_iter().filter(|above| above.join(".git").is_dir());
+        all.flat_map(|above| NOT_OF_GIT.map(|name| above.join(name))).filter(|path| is(path)).collect()
+    }
+
     /// What of that the kernel does not keep: all of it where it cannot, else what is not there yet and could be made.
     fn compared(&self) -> Vec<PathBuf> {
         let keeps = confinement::support().keeps;
         self.kept().into_iter().filter(|path| !keeps || !path.exists()).collect()
     }
+}
+
+fn taken_away(path: &Path) -> board::Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return Ok(()) };
+    board::disk::Dir::open(above)?.remove(name)
 }
 
 /// The end of an output, with the call that reads what is before it.

@@ -59,6 +59,7 @@ impl Bench {
             temps: vec![at("tmp"), temp.path().to_path_buf()],
             also: Vec::new(),
             hidden: vec![at("key")],
+            state: at("state"),
             spared: vec![at("logs")],
             project: workspace.path().to_path_buf(),
             background_turn: format!("background-{}", own_turn()),
