@@ -145,6 +145,16 @@ fn the_user_is_told_once_a_turn() {
 }
 
 #[test]
+fn a_notice_can_hold_the_browser() {
+    let bench = Bench::new();
+    let at = bench.thread_turn("alice");
+    bench.refused(&at, "tell_user", json!({ "text": "look", "holds": "write" }), "cannot be held");
+    bench.done(&at, "tell_user", json!({ "text": "look at the page", "holds": "browser" }));
+    let ask = bench.run.asks.open().unwrap().pop().unwrap();
+    assert!(ask.is_holding() && ask.holds.as_deref() == Some("browser"), "{ask:?}");
+}
+
+#[test]
 fn a_notice_in_a_task_s_turn_is_of_who_holds_it() {
     let bench = Bench::new();
     let id = bench.add(json!({}));
