@@ -1,7 +1,8 @@
 //! What a shell that a model commands may write, said to the kernel: on Linux, under Landlock.
 //!
 //! A confined process and all that it starts write below the directories that are named, and nowhere else. It gains no
-//! privileges by programs that have more (`sudo`), mounts and unmounts nothing, and looks into no process outside. What it
+//! privileges by programs that have more (`sudo`), mounts and unmounts nothing, looks into no process outside and, where the
+//! kernel is new enough, signals none. What it
 //! may read, run and reach over the network is not narrowed; neither are permissions and times of files that are its
 //! user's own, which Landlock does not know of.
 //!

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use landlock::{ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _};
+use landlock::{ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::{Allowed, Support};
@@ -63,7 +63,9 @@ impl Confinement {
 
     fn with(allowed: &Allowed, kept: Vec<CString>) -> io::Result<Confinement> {
         let writes = AccessFs::from_write(ABI_OF_WRITES);
-        let mut ruleset = Ruleset::default().handle_access(writes).and_then(Ruleset::create).map_err(io::Error::other)?;
+        // An older kernel does not know of signals, and lets them pass.
+        let asked = Ruleset::default().handle_access(writes).and_then(|ruleset| ruleset.scope(Scope::Signal));
+        let mut ruleset = asked.and_then(Ruleset::create).map_err(io::Error::other)?;
         let harmless = HARMLESS.iter().map(Path::new);
         for path in allowed.writable.iter().map(|path| path.as_path()).chain(harmless) {
             let Ok(there) = path.metadata() else { continue };

@@ -27,7 +27,7 @@ use super::{Answer, Tool};
 pub fn tools(workspace: &Arc<Workspace>, outputs: &Arc<Outputs>, shell: Option<Rc<Shell>>) -> Vec<Tool> {
     let mut tools = vec![reading::read_file(workspace, outputs), writing::write_file(workspace), writing::edit_file(workspace)];
     tools.extend([finding::glob(workspace), finding::grep(workspace)]);
-    tools.extend(shell.map(shell::bash));
+    tools.extend(shell.iter().flat_map(|shell| [shell::bash(Rc::clone(shell)), shell::end_background(Rc::clone(shell))]));
     tools
 }
 

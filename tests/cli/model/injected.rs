@@ -18,6 +18,10 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     let outside = stage.scene.home().join("outside");
     let shell = |command: String| ("bash", json!({ "command": command }));
     stage.scene.task("1", json!({ "subject": "Say hello", "owner": "bob" }));
+    // Somebody outside of the shell, whom this user could end.
+    let mut outside_of_it = stage.scene.program("sleep");
+    let mut outside_of_it = outside_of_it.arg("600").spawn().unwrap();
+    let daemonlike = outside_of_it.id();
     model.calls(
         "bob",
         [
@@ -36,6 +40,8 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
             shell("echo 'touch pwned' > .git/hooks/post-commit".into()),
             shell("git config core.fsmonitor 'touch pwned'".into()),
             shell("mv .git .gx".into()),
+            // Older kernels let signals pass.
+            shell(if teammates::confinement::support().landlock >= Some(6) { format!("kill -0 {daemonlike}") } else { "false".into() }),
             shell("echo ../evil > .git/commondir".into()),
             shell("test -s .tasks/.board/lock || test -n \"$(ls .tasks/.board)\"".into()),
             ("write_file", json!({ "path": ".git/hooks/pre-commit", "content": "touch pwned" })),
@@ -57,7 +63,7 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     let told = model.asked_of("bob").last().unwrap().body["messages"].as_array().unwrap().last().unwrap().clone();
     let results: Vec<String> = told["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect();
     assert!(!stage.scene.project().join(".git/commondir").exists(), "it was taken away");
-    assert_eq!(results.len(), 26, "{results:#?}");
+    assert_eq!(results.len(), 27, "{results:#?}");
     assert!(
         results.iter().all(|result| result.contains("\"is_error\":true")),
         "{:#?}",
@@ -68,6 +74,8 @@ fn nothing_that_a_model_says_is_more_than_its_own_word() {
     assert_eq!(stage.scene.file(".crew/config.toml"), config);
     assert!(!stage.scene.tasks().join("task_9.json").exists() && !stage.scene.tasks().join("task_8.json").exists() && !outside.exists());
     assert!(stage.scene.read("1").get("check").is_none());
+    outside_of_it.kill().unwrap();
+    outside_of_it.wait().unwrap();
     model.calls("bob", [post("wait", "so be it")]);
     until(&format!("its turn ends: {}", stage.scene.read("1")), || stage.scene.outcomes("1") == ["parked"]);
 }

@@ -79,6 +79,13 @@ impl Backgrounds {
         id
     }
 
+    /// Tells one to end, by what it is called; `false`: none of that name runs.
+    pub(super) fn cancel(&self, id: &str) -> bool {
+        let mut commands = self.commands.borrow_mut();
+        let running = commands.iter_mut().find(|command| command.seen.id == id && command.ended().is_none());
+        running.is_some_and(|command| command.cancel.take().is_some())
+    }
+
     /// What runs.
     pub fn running(&self) -> Vec<Seen> {
         self.commands.borrow().iter().filter(|command| command.ended().is_none()).map(|command| command.seen.clone()).collect()

@@ -171,7 +171,8 @@ impl Shell {
                 let id = self.backgrounds.add(running, input.command, output.clone());
                 let call = json!({ "path": output });
                 Answer::done(format!(
-                    "{id} runs in the background (process group {pid}). Its output: read_file {call}. You are told when it ends; to end it: kill -- -{pid}"
+                    "{id} runs in the background (process group {pid}). Its output: read_file {call}. You are told when it ends; to end it: end_background {}",
+                    json!({ "id": id })
                 ))
             }
             Err(e) => Answer::failed(e),
@@ -281,6 +282,27 @@ pub(super) struct Bash {
     /// Run it in the background: for a server, or a long build. You are told when it ends. Default: false.
     #[serde(default)]
     background: bool,
+}
+
+/// The arguments of `end_background`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndBackground {
+    /// What it was called when it was started: background 1 …
+    id: String,
+}
+
+pub(super) fn end_background(shell: Rc<Shell>) -> Tool {
+    let description = "End a command that runs in the background, with all that it has started. You are told when it has ended.";
+    Tool::new("end_background", description, Family::Work, Access::Acts, move |input: EndBackground| {
+        let shell = Rc::clone(&shell);
+        async move {
+            match shell.backgrounds.cancel(&input.id) {
+                true => Answer::done(format!("{} is told to end.", input.id)),
+                false => Answer::failed(format!("Nothing called {:?} runs in the background.", input.id)),
+            }
+        }
+    })
 }
 
 pub(super) fn bash(shell: Rc<Shell>) -> Tool {

@@ -205,6 +205,13 @@ alone!(what_runs_in_the_background_outlives_the_turn_and_not_the_teammate, async
     };
     assert!(ended[0].starts_with("background 2 (exit 5) ended with exit code 5. Its output: read_file {\"path\":\"output:"), "{ended:?}");
     assert!(shell.backgrounds().take_ended().is_empty(), "told once");
+    let third = bench.call("bash", json!({ "command": "exec sleep 1001", "background": true })).await.unwrap();
+    assert!(third.contains("to end it: end_background {\"id\":\"background 3\"}"), "{third}");
+    assert!(bench.call("end_background", json!({ "id": "background 9" })).await.is_err());
+    bench.call("end_background", json!({ "id": "background 3" })).await.unwrap();
+    while shell.backgrounds().take_ended().is_empty() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
     shell.backgrounds().end().await;
     assert!(is_gone(running[0].group) && shell.backgrounds().running().is_empty());
 });
