@@ -9,6 +9,11 @@ case $CREW in
     */*) CREW=$PWD/$CREW ;;
 esac
 
+if ! command -v "$CREW" > /dev/null; then
+    echo "there is no $CREW: CREW=target/release/crew names the command, once it is built" >&2
+    exit 127
+fi
+
 if [ -n "${keep_in-}" ]; then
     mkdir -p "$keep_in"
     scratch=$(cd "$keep_in" && pwd)

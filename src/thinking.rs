@@ -36,10 +36,7 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     let place = workplace.place();
     let config = config::read(place)?;
     let file = config_file(place);
-    let mut models = match profile.runner {
-        Runner::Script => vec![played(place, profile)?],
-        _ => with_sources(place, &config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e)))?,
-    };
+    let mut models = models_of(place, &config, profile)?;
     if let Some(file) = record {
         models = vec![recorded(place, models, file).map_err(|e| refused(&profile.name, &e))?];
     }
@@ -62,8 +59,22 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     }))
 }
 
+/// Refused where a teammate's models cannot be called as they are described: before it is begun.
+pub(crate) fn check(place: &Place, profile: &Profile) -> Result<(), Failure> {
+    models_of(place, &config::read(place)?, profile).map(drop)
+}
+
+/// The models of a teammate, or the recording in their place.
+pub(crate) fn models_of(place: &Place, config: &Config, profile: &Profile) -> Result<Vec<Model>, Failure> {
+    match profile.runner {
+        _ if !profile.thinks() => Ok(Vec::new()),
+        Runner::Script => Ok(vec![played(place, profile)?]),
+        _ => with_sources(place, config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e))),
+    }
+}
+
 /// A recording in the place of a model.
-pub(crate) fn played(place: &Place, profile: &Profile) -> Result<Model, Failure> {
+fn played(place: &Place, profile: &Profile) -> Result<Model, Failure> {
     let no_file = || refused(&profile.name, &"no recording is named: put `script: FILE` into its file, a path in the project");
     let file = place.project().join(profile.script.as_ref().ok_or_else(no_file)?);
     let script = Script::open(&file, names(place)).map_err(|e| refused(&profile.name, &e))?;

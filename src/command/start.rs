@@ -8,9 +8,11 @@ use board::run::Run;
 use crate::arming;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::run::roster::Profiles;
 use crate::run::settings::Settings;
 use crate::run::starting::{self, Started, Why};
 use crate::run::{audit, daemon, servers, supervisor};
+use crate::thinking;
 
 /// Begin the run, or let it go on: turns in the thread, and tasks beside them
 ///
@@ -61,6 +63,9 @@ impl Start {
         }
         Settings::read(&mut board)?;
         arming::arm_to_run(&mut board, self.yes, "crew start")?;
+        for profile in Profiles::default().read(board.place())? {
+            thinking::check(board.place(), profile)?;
+        }
         if let Some(Restored { before, .. }) = Checkpoints::of(board.place()).finish_restore()? {
             context.say(format!("a restore that was cut short is completed; what was there before is checkpoint {before}"));
         }

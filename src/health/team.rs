@@ -4,8 +4,7 @@
 use board::Board;
 use board::place::Place;
 use teammates::config::Config;
-use teammates::models;
-use teammates::profile::{Origin, Runner};
+use teammates::profile::Origin;
 use teammates::profiles;
 use teammates::tools::servers::found;
 use teammates::tools::servers::settings::Settings;
@@ -13,7 +12,6 @@ use teammates::tools::servers::settings::Settings;
 use super::{Finding, Level};
 use crate::claimants;
 use crate::config;
-use crate::exit::Failure;
 use crate::thinking;
 
 /// What is to be said of the team.
@@ -37,11 +35,7 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             Err(failure) => found.push(Finding::of(Level::Problem, "teammate", failure.message())),
             Ok(Some(profile)) if profile.thinks() => {
                 any_thinks = true;
-                let made = match profile.runner {
-                    Runner::Script => thinking::played(place, &profile).map(|model| vec![model]),
-                    _ => thinking::with_sources(place, &config, |sources| models::of_profile(&profile, sources).map_err(|e| Failure::Failed(e.to_string()))),
-                };
-                found.push(match made {
+                found.push(match thinking::models_of(place, &config, &profile) {
                     Ok(models) => {
                         let chain: Vec<String> = models.iter().map(|model| format!("{model:?}")).collect();
                         Finding::of(
@@ -50,7 +44,7 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
                             format!("{} can call {}; whether its key is good shows with its first turn", profile.name, chain.join(", then ")),
                         )
                     }
-                    Err(failure) => Finding::of(Level::Problem, "teammate", format!("{}: {}", profile.name, failure.message())),
+                    Err(failure) => Finding::of(Level::Problem, "teammate", failure.message()),
                 });
             }
             Ok(_) => {}

@@ -147,7 +147,8 @@ fn asked(known: &Known<'_>) -> Option<Step> {
 
 fn exhausted(known: &Known<'_>) -> Option<Step> {
     if let Some(silent) = known.state.silent.as_ref().filter(|silent| silent.count >= MOST_SILENT_TURNS) {
-        let text = format!("{} has ended {} turns in a row without a post; its log says why (`crew logs`), and `crew start` goes on", silent.who, silent.count);
+        let text =
+            format!("{} has ended {} turns in a row without a post; `crew logs {}` says why, and `crew start` goes on", silent.who, silent.count, silent.turn);
         return Some(end(RunState::Paused, "silent_turns", Some(&silent.who), text));
     }
     if let Some(lost) = known.state.lost.as_ref().filter(|lost| lost.count >= known.limits.max_lost) {
@@ -274,10 +275,10 @@ fn limited(known: &Known<'_>, limit: &Limit, who: Option<&str>) -> Step {
         Some(until) => Step::Sleep {
             state: if known.work.goes_on { RunState::Running } else { RunState::RateLimited },
             until: [Some(until), known.work.due].into_iter().flatten().min(),
-            why: format!("{}; it goes on by itself", limit.why),
+            why: format!("{}; it goes on by itself (`crew stop`, then `crew start`, tries now)", limit.why.trim_end_matches('.')),
         },
         None if known.work.goes_on => Step::Sleep { state: RunState::Running, until: known.work.due, why: limit.why.clone() },
-        None => end(RunState::Paused, "provider", who, format!("{}; mend that, then `crew start`", limit.why)),
+        None => end(RunState::Paused, "provider", who, format!("{}; mend that, then `crew start`", limit.why.trim_end_matches('.'))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a run stands, as text.
 
-use board::run::{OpenTurn, RunState, State};
+use board::run::{AskKind, OpenTurn, RunState, State};
 use jiff::Timestamp;
 
 use super::escape;
@@ -12,7 +12,11 @@ pub(crate) fn need(need: &Need) -> String {
     let task = need.task.as_deref().filter(|task| *task != id).map(|task| format!(" (task {})", escape::line(task))).unwrap_or_default();
     let holds = need.holds.as_deref().map(|holds| format!(", holds {holds}")).unwrap_or_default();
     let from = if need.from.is_empty() { String::new() } else { format!(" of {}", escape::line(&need.from)) };
-    let text = shortened(&escape::line(&need.text), 300);
+    // A plan has lines of its own.
+    let text = match need.kind {
+        AskKind::Proposal => escape::block(&need.text).replace('\n', "\n  "),
+        _ => shortened(&escape::line(&need.text), 300),
+    };
     format!("{} {}{from}{task}{holds}: {text}\n    {}", need.kind.as_str(), escape::line(&id), need.commands.join("  ·  "))
 }
 

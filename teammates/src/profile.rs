@@ -281,7 +281,7 @@ struct CrewFront {
     description: Option<String>,
     role: Option<Spanned<String>>,
     runner: Option<Spanned<String>>,
-    model: Option<String>,
+    model: Option<Spanned<String>>,
     effort: Option<String>,
     fallback: Option<OneOrMore>,
     account: Option<String>,
@@ -314,11 +314,13 @@ fn from_crew(front: &str, file: &Path, stem: &str) -> Result<Profile, ProfileErr
         return Err(ProfileError::OtherName { file: file.to_owned(), line: inside.defined.line(), inside: inside.value.escape_debug().to_string() });
     }
     let defaults = Profile::named(stem).map_err(|source| ProfileError::Name { file: file.to_owned(), source })?;
+    let runs_commands = front.runner.as_ref().is_none_or(|runner| runner.value == "command");
+    let model = |name: &str| if runs_commands { Err("a model needs a runner: add `runner: anthropic` or `runner: openai`") } else { Ok(name.to_owned()) };
     Ok(Profile {
         description: front.description,
+        model: ruled(file, "model", front.model, model)?,
         role: ruled(file, "role", front.role, role)?.unwrap_or(defaults.role),
         runner: ruled(file, "runner", front.runner, runner)?.unwrap_or(defaults.runner),
-        model: front.model,
         effort: front.effort,
         fallback: front.fallback.map_or(defaults.fallback, OneOrMore::separated),
         account: front.account,

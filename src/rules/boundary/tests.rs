@@ -70,7 +70,11 @@ fn a_run_sleeps_until_a_limit_is_over() {
             change(setup);
         })
     };
-    let sleeps = |state, second: i64| Step::Sleep { state, until: Some(at(second)), why: "429; it goes on by itself".into() };
+    let sleeps = |state, second: i64| Step::Sleep {
+        state,
+        until: Some(at(second)),
+        why: "429; it goes on by itself (`crew stop`, then `crew start`, tries now)".into(),
+    };
     let nothing = |_: &mut Setup| {};
     assert_eq!(until(&[("alice", Some(9000)), ("bob", Some(8000))], &nothing), sleeps(RunState::RateLimited, 8000));
     assert!(matches!(until(&[("alice", Some(9000))], &nothing), Step::Speak { who, .. } if who == "bob"));

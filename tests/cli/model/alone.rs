@@ -169,6 +169,7 @@ fn a_model_that_cannot_be_called_is_said_before_anything_begins() {
     let stage = model.stage(&[], "", "");
     let wrong = [
         ("---\nrunner: anthropic\n---\n", "no model is named"),
+        ("---\nmodel: m\n---\n", "a model needs a runner"),
         ("---\nrunner: anthropic\nmodel: m\naccount: nobody\n---\n", "there is no account \"nobody\""),
         ("---\nrunner: anthropic\nmodel: m\n---\n", "ANTHROPIC_API_KEY"),
         ("---\nrunner: openai\nmodel: m\nbaseUrl: http://127.0.0.1:1\nfallback: openai/x\n---\n", "OPENAI_API_KEY"),
@@ -177,6 +178,8 @@ fn a_model_that_cannot_be_called_is_said_before_anything_begins() {
         stage.scene.put(".crew/teammates/alice.md", profile);
         let ran = stage.crew(&["spawn", "alice", "--yes"]);
         assert!(ran.err.contains(why), "{why}: {ran:#?}");
+        let start = stage.crew(&["start", "--yes"]);
+        assert!(start.code() != Some(0) && start.err.contains(why), "{why}: {start:#?}");
         let doctor = stage.crew(&["doctor"]);
         assert!(doctor.out.contains(why), "{why}: {doctor:#?}");
     }
