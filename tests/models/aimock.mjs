@@ -35,9 +35,9 @@ mock.onMessage(/chaos: limited/, { content: "no" }, { chaos: { rateLimitRate: 1 
 
 // The example team: each says what was recorded of it, by how often it has spoken.
 const { readdirSync, readFileSync } = await import("node:fs");
-for (const file of readdirSync(process.argv[4])) {
+for (const file of readdirSync(process.argv[3])) {
     const is = (request) => JSON.stringify(request.messages).includes(`You are '${file.replace(".jsonl", "")}'`);
-    const calls = readFileSync(`${process.argv[4]}/${file}`, "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((line) => line.answered);
+    const calls = readFileSync(`${process.argv[3]}/${file}`, "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((line) => line.answered);
     calls.forEach(({ answered: { blocks } }, turnIndex) => {
         const of = (type) => blocks.filter((block) => block.type === type);
         const content = of("text").map((block) => block.text).join("\n");
