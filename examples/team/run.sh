@@ -10,10 +10,6 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-if [ -n "${1-}" ] && [ -e "$1/project" ]; then
-    echo "$1/project is there already" >&2
-    exit 2
-fi
 # shellcheck disable=SC2317  # called at the end
 end_run() {
     [ -d "$scratch/project/.tasks" ] || return 0
@@ -26,24 +22,13 @@ end_run() {
 example=team
 at_exit=end_run
 keep_in=${1-}
-. "$here/../scratch.sh"
+. "$here/../repository.sh"
 
 # The teammates call `crew`.
 mkdir -p "$scratch/bin"
 ln -sf "$(command -v "$CREW")" "$scratch/bin/crew"
 PATH=$scratch/bin:$PATH
-# git does the same whoever runs this.
-export PATH GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
-
-cp -R "$here/project" "$scratch/project"
-cd "$scratch/project"
-git init --quiet
-git config user.name 'the team'
-git config user.email team@example.org
-git add .
-git commit --quiet --message 'Begin'
-crew init 2> /dev/null
+export PATH
 
 # How the run stands, once it has stopped.
 stopped_as() {

@@ -199,6 +199,10 @@ impl Thinker {
 
     /// Performs a turn, until it has ended or `cut_short` says why it is to end now.
     pub async fn perform(&self, turn: &Turn<'_>, cut_short: impl Future<Output = String>) -> Outcome {
+        let diary = match Diary::open(&turn.logs, &turn.at.turn) {
+            Ok(diary) => diary,
+            Err(e) => return Outcome::Failed(format!("its log cannot be written: {e}")),
+        };
         let about = match &turn.at {
             At { task: Some(task), .. } => About::Task(task.clone()),
             At { of_thread: true, .. } => About::Thread,
@@ -209,10 +213,6 @@ impl Thinker {
             mind.cut = None;
         }
         mind.about = Some(about);
-        let diary = match Diary::open(&turn.logs, &turn.at.turn) {
-            Ok(diary) => diary,
-            Err(e) => return Outcome::Failed(format!("its log cannot be written: {e}")),
-        };
         self.say(Some("begins"));
         let (canceller, cancel) = provider::cancel();
         let outcome = {

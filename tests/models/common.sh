@@ -100,18 +100,24 @@ account() {
     printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
 }
 
+# board_in DIR: makes the current directory, DIR/project, a git repository with a board, and sets what crew needs there. What
+# crew keeps is in DIR/home.
+board_in() {
+    export CREWBOARD_HOME=$1/home KEY_OF_PEER=$key
+    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+    git init --quiet
+    git add .
+    git -c user.name=t -c user.email=t@example.org commit --quiet -m first
+    "$CREW" init
+}
+
 # run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
 # DIR/thread, and what its test says in DIR/test.
 run_of() {
     local dir=$1
     (
         cd "$dir/project"
-        export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
-        export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
-        git init --quiet
-        git add .
-        git -c user.name=t -c user.email=t@example.org commit --quiet -m first
-        "$CREW" init
+        board_in "$dir"
         "$CREW" start --yes
         for _ in $(seq 600); do
             "$CREW" status --json >"$dir/status"
@@ -138,12 +144,7 @@ team() {
     printf 'content of a\n' >"$dir/project/a.txt"
     (
         cd "$dir/project"
-        export CREWBOARD_HOME=$dir/home KEY_OF_PEER=$key
-        export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
-        git init --quiet
-        git add .
-        git -c user.name=t -c user.email=t@example.org commit --quiet -m first
-        "$CREW" init
+        board_in "$dir"
         "$CREW" add "$@"
         timeout 600 "$CREW" spawn alice --foreground --yes
     ) >"$dir/log" 2>&1 || true

@@ -46,7 +46,7 @@ impl Machine {
     }
 
     fn other() -> Machine {
-        Machine { temp: tempfile::tempdir().unwrap(), project: "/srv/work/very/deep/crew".into(), turn: "zyxwvtsrqpnm-32", object: "99ff001", pid: 123_456 }
+        Machine { temp: tempfile::tempdir().unwrap(), project: "/srv/code/very/deep/crew".into(), turn: "zyxwvtsrqpnm-32", object: "99ff001", pid: 123_456 }
     }
 
     fn names(&self) -> Names {
