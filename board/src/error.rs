@@ -166,6 +166,8 @@ rules! {
     Runner = "runner",
     /// The teammate handed this task off to anybody else.
     HandedOff = "handed-off",
+    /// Its last attempt was cut short: for a minute it is left to the teammate that had it.
+    Left = "left",
     /// The teammate already holds as many tasks as it may.
     OneClaim = "one-claim",
     /// The file is no valid task, or was not yet written to its end.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::task::{Outcome, Parked, Status, Task, Tier};
 use crate::task_id::TaskId;
 
@@ -71,6 +73,25 @@ pub struct Rare {
     pub parked: Option<Parked>,
     /// Who handed it off to anybody else, if that was the last move.
     pub handed_off_by: Option<String>,
+    /// Who may come back for it: see [`Lost`].
+    pub lost: Option<Lost>,
+}
+
+/// An attempt that was cut short, on a task without a command that nobody was dispatched to: what it had done is worth
+/// something to whoever had it, and less to anybody else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lost {
+    /// Whose attempt it was.
+    pub by: String,
+    /// When it came back to the board.
+    pub at: Timestamp,
+}
+
+/// An attempt without a log did nothing yet, or was a shell's.
+fn lost(task: &Task) -> Option<Lost> {
+    let last = task.attempts.last().filter(|last| last.outcome == Outcome::Lost && last.log.is_some())?;
+    let is_open = task.status == Status::Pending && task.owner.is_none() && task.run.is_none();
+    is_open.then(|| Lost { by: last.by.clone(), at: last.ended })
 }
 
 impl Facts {
@@ -86,6 +107,7 @@ impl Facts {
             turn: task.claim.as_ref().map(|claim| (claim.turn.clone(), claim.by.clone())),
             parked: task.parked.clone(),
             handed_off_by,
+            lost: lost(task),
         };
         Facts {
             status: Phase::from(&task.status),
@@ -115,6 +137,11 @@ impl Facts {
     /// What it waits for, while nobody works on it.
     pub fn parked(&self) -> Option<&Parked> {
         self.rare.as_ref()?.parked.as_ref()
+    }
+
+    /// Who may come back for it.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.rare.as_ref()?.lost.as_ref()
     }
 
     /// The turn that holds it, and whose it is.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::clock;
 use crate::disk::Stamp;
 use crate::document::Problem;
 use crate::facts::{Facts, Phase};
@@ -67,6 +68,8 @@ pub struct Index {
     in_progress: BTreeSet<TaskId>,
     /// Parked tasks that wait for a time, by that time.
     timed: BTreeSet<(Timestamp, TaskId)>,
+    /// Tasks that somebody may come back for.
+    lost: BTreeSet<TaskId>,
     untidy: BTreeSet<TaskId>,
     /// Turns that began and that nobody said have ended.
     turns: BTreeMap<TaskId, (String, String)>,
@@ -157,7 +160,14 @@ impl Index {
         let facts = |id: &TaskId| self.entries.get(id).and_then(Entry::facts);
         let is_own = move |id: &&TaskId| facts(id).is_some_and(|facts| facts.owner.as_deref() == Some(&claimant.name));
         let others = self.open.iter().map(|(_, id)| id).filter(move |id| !is_own(id));
-        own.chain(others).filter(move |id| facts(id).is_some_and(|facts| ready::fits(facts, claimant).is_ok()))
+        let now = clock::now();
+        own.chain(others).filter(move |id| facts(id).is_some_and(|facts| ready::fits(facts, claimant, now).is_ok()))
+    }
+
+    /// When the first of the tasks can be claimed that are for this claimant, and that are left to somebody else for now.
+    pub fn left_until(&self, claimant: &Claimant, now: Timestamp) -> Option<Timestamp> {
+        let facts = self.lost.iter().filter_map(|id| self.entries.get(id)?.facts().filter(|facts| self.stands_open(id, facts)));
+        facts.filter(|facts| ready::is_for(facts, claimant).is_ok()).filter_map(|facts| ready::left_until(facts, claimant, now)).min()
     }
 
     /// Tasks that stand open and unblocked, for whomever.
@@ -180,7 +190,7 @@ impl Index {
         if !blockers.is_empty() {
             return Err(ready::blocked(&blockers));
         }
-        ready::fits(facts, claimant)
+        ready::fits(facts, claimant, clock::now())
     }
 
     /// What stands in a task's way now.
@@ -303,11 +313,12 @@ impl Index {
         }
         let rare = facts.rare.get_or_insert_default();
         rare.turn = Some((turn.to_owned(), by.to_owned()));
-        rare.parked = None;
+        (rare.parked, rare.lost) = (None, None);
         (entry.stamp, entry.doubtful) = (stamp, true);
         let priority = facts.priority;
         self.close(id, priority, owner);
         self.version += 1;
+        self.lost.remove(id);
         self.in_progress.insert(id.clone());
         self.begin_turn(id, turn, by);
     }
@@ -321,13 +332,14 @@ impl Index {
             self.timed.remove(&(until, id.clone()));
         }
         if let Some(rare) = &mut facts.rare {
-            (rare.turn, rare.parked) = (None, None);
+            (rare.turn, rare.parked, rare.lost) = (None, None, None);
         }
         (entry.stamp, entry.doubtful) = (stamp, true);
         let (priority, owner) = (facts.priority, facts.owner.clone());
         self.version += 1;
         self.close(id, priority, owner);
         self.in_progress.remove(id);
+        self.lost.remove(id);
         self.untidy.remove(id);
         self.turns.remove(id);
         self.refresh_dependants(id);
@@ -364,6 +376,9 @@ impl Index {
             self.in_progress.insert(id.clone());
             self.timed.extend(waits_until(facts).map(|until| (until, id.clone())));
         }
+        if facts.lost().is_some() {
+            self.lost.insert(id.clone());
+        }
     }
 
     /// Takes back everything that follows from what a file said.
@@ -376,6 +391,7 @@ impl Index {
         }
         self.close(id, priority, owner);
         self.in_progress.remove(id);
+        self.lost.remove(id);
         self.untidy.remove(id);
         for blocker in &blocked_by {
             forget(&mut self.dependants, blocker, id);
@@ -501,6 +517,8 @@ mod tests {
         (id, Entry { stamp: Stamp::default(), doubtful: false, state })
     }
 
+    const LOST: &str = r#""attempts":[{"turn":"t1","by":"bob","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T00:01:00Z","outcome":"lost","log":"/x"}]"#;
+
     #[test]
     fn all_at_once_is_the_same_as_one_by_one() {
         let until = r#""status":"in_progress","owner":"bob","parked":{"on":"until","until":"2026-01-02T03:04:05Z"}"#;
@@ -516,6 +534,7 @@ mod tests {
                 entry("8", r#""status":"failed""#),
                 entry("9", r#""blockedBy":[8]"#),
                 entry("a b", r#""priority":-1"#),
+                entry("lost", LOST),
             ];
             let invalid = State::Invalid(Box::new(Problem::whole("no")));
             entries.push((TaskId::new("z").unwrap(), Entry { stamp: Stamp::default(), doubtful: false, state: invalid }));
@@ -526,14 +545,32 @@ mod tests {
         board().into_iter().for_each(|(id, entry)| one_by_one.put(&id, entry));
         assert_eq!(at_once.open, one_by_one.open);
         assert_eq!(at_once.dispatched, one_by_one.dispatched);
-        assert_eq!(at_once.open().map(TaskId::as_str).collect::<Vec<_>>(), ["3", "4", "a b"]);
+        assert_eq!(at_once.open().map(TaskId::as_str).collect::<Vec<_>>(), ["3", "4", "lost", "a b"]);
         assert_eq!(at_once.untidy, one_by_one.untidy);
         assert_eq!(at_once.untidy().map(TaskId::as_str).collect::<Vec<_>>(), ["2", "3", "5"]);
         assert_eq!(at_once.in_progress, one_by_one.in_progress);
         assert_eq!(at_once.timed, one_by_one.timed);
+        assert_eq!(at_once.lost, one_by_one.lost);
         assert_eq!(at_once.unknown, one_by_one.unknown);
         assert_eq!(at_once.dependants, one_by_one.dependants);
         assert_eq!(at_once.blocked_from, one_by_one.blocked_from);
         assert_eq!(at_once.entries.len(), one_by_one.entries.len());
+    }
+
+    #[test]
+    fn what_somebody_may_come_back_for_is_known_until_it_is_claimed() {
+        let (id, lost) = entry("lost", LOST);
+        let mut index = Index::default();
+        index.put(&id, lost);
+        let fit = Some(crate::ready::Fit { tier: None, role: String::new(), capabilities: Vec::new() });
+        let ana = Claimant { fit, ..Claimant::shell("ana") };
+        let at = |time: &str| time.parse().unwrap();
+        let until = |index: &Index, time| index.left_until(&ana, at(time));
+        assert_eq!(until(&index, "2026-01-01T00:01:59Z"), Some(at("2026-01-01T00:02:00Z")));
+        assert_eq!(until(&index, "2026-01-01T00:02:00Z"), None, "then it is anybody's");
+        let coder = Claimant { takes: crate::ready::Takes::Commands, ..ana.clone() };
+        assert_eq!(index.left_until(&coder, at("2026-01-01T00:01:59Z")), None, "it is never for one that only executes");
+        index.put_claim(&id, Stamp::default(), "t2", "bob");
+        assert_eq!(until(&index, "2026-01-01T00:01:59Z"), None);
     }
 }

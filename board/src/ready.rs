@@ -1,11 +1,15 @@
 //! When a task is ready for a teammate: pure rules, in the order in which they are told.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::error::Rule;
 use crate::facts::{Facts, Phase};
 use crate::task::{Parked, Tier};
 use crate::task_id::TaskId;
+
+/// For so long, in seconds, a task whose attempt was cut short is left to the teammate that had it: as long as one that
+/// dies takes to be there again, and no longer than one with nothing to do stays.
+const LEFT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Who asks for work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,8 +92,26 @@ pub fn is_due(facts: &Facts, now: Timestamp) -> bool {
     matches!(facts.parked(), Some(Parked::Until { until: Some(until), .. }) if *until <= now)
 }
 
-/// Whether a task that stands open and unblocked is one for this claimant.
-pub fn fits(facts: &Facts, claimant: &Claimant) -> Result<(), NotReady> {
+/// Until when a task is left to somebody else than this teammate; `None`: it is not, or not any more. To a person it is
+/// never closed. Pure: a clock that was put back leaves it to nobody.
+pub fn left_until(facts: &Facts, claimant: &Claimant, now: Timestamp) -> Option<Timestamp> {
+    let lost = facts.lost().filter(|lost| claimant.fit.is_some() && lost.by != claimant.name && lost.at <= now)?;
+    lost.at.checked_add(LEFT).ok().filter(|until| now < *until)
+}
+
+/// Whether a task that stands open and unblocked is one for this claimant, and may be claimed now.
+pub fn fits(facts: &Facts, claimant: &Claimant, now: Timestamp) -> Result<(), NotReady> {
+    is_for(facts, claimant)?;
+    match (facts.lost(), left_until(facts, claimant, now)) {
+        (Some(lost), Some(until)) => {
+            Err(NotReady::because(Rule::Left, format!("its last attempt was cut short: it is left to {} until {until}, then anybody's", lost.by)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is one for this claimant, now or later.
+pub(crate) fn is_for(facts: &Facts, claimant: &Claimant) -> Result<(), NotReady> {
     if let Some(owner) = facts.owner.as_deref().filter(|owner| *owner != claimant.name) {
         return Err(NotReady::because(Rule::Dispatched, format!("dispatched to {owner}")));
     }
@@ -164,7 +186,7 @@ mod tests {
             let at = "2026-01-02T03:04:05Z";
             format!(r#""attempts":[{{"turn":"t","by":"{by}","started":"{at}","ended":"{at}","outcome":"handoff"{to}}}]"#)
         };
-        let fitting = |json: &str, claimant: &Claimant| fits(&facts(json), claimant).err().map(|no| no.rule);
+        let fitting = |json: &str, claimant: &Claimant| fits(&facts(json), claimant, Timestamp::MAX).err().map(|no| no.rule);
         let mid = bob(Tier::Mid);
         for (json, expected) in [
             (r#""owner":"bob""#.to_owned(), None),
@@ -190,6 +212,33 @@ mod tests {
         let briefs = Claimant { takes: Takes::Briefs, ..shell };
         assert_eq!(fitting(r#""run":"true""#, &briefs), Some(Rule::Runner));
         assert_eq!(fitting(r#""priority":1"#, &briefs), None);
+    }
+
+    #[test]
+    fn a_lost_task_is_left_to_whoever_had_it_for_a_minute() {
+        let lost = |by: &str, rest: &str| {
+            let attempt = format!(r#"{{"turn":"t","by":"{by}","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T01:00:00Z","outcome":"lost"{rest}}}"#);
+            format!(r#""attempts":[{attempt}]"#)
+        };
+        let rule = |json: &str, claimant: &Claimant, time: &str| fits(&facts(json), claimant, time.parse().unwrap()).err().map(|no| no.rule);
+        let (mid, soon) = (bob(Tier::Mid), "2026-01-01T01:00:59Z");
+        let logged = r#","log":"/l""#;
+        for (json, time, expected) in [
+            (lost("ana", logged), soon, Some(Rule::Left)),
+            (lost("ana", logged), "2026-01-01T01:00:00Z", Some(Rule::Left)),
+            (lost("ana", logged), "2026-01-01T01:01:00Z", None),
+            (lost("ana", logged), "2026-01-01T00:59:59Z", None),
+            (lost("bob", logged), soon, None),
+            // It had begun nothing, or was claimed by a shell.
+            (lost("ana", ""), soon, None),
+            (format!(r#"{},"run":"true""#, lost("ana", logged)), soon, None),
+            (format!(r#"{},"owner":"bob""#, lost("ana", logged)), soon, None),
+        ] {
+            assert_eq!(rule(&json, &mid, time), expected, "{json} at {time}");
+        }
+        assert_eq!(rule(&lost("ana", logged), &Claimant::shell("me"), soon), None, "a person decides for themselves");
+        let text = fits(&facts(&lost("ana", logged)), &mid, soon.parse().unwrap()).unwrap_err().why;
+        assert!(text.contains("ana") && text.contains("2026-01-01T01:01:00Z"), "{text}");
     }
 
     #[test]

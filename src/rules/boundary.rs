@@ -51,10 +51,18 @@ pub(crate) enum Request {
 pub(crate) struct Work {
     /// Somebody works on a task, or soon can.
     pub(crate) goes_on: bool,
-    /// When a parked task is due.
+    /// When a task that waits for a time can be taken up.
     pub(crate) due: Option<Timestamp>,
     /// There is a task that only teammates could take up whose models are at their limit: the one that is over first.
     pub(crate) limit: Option<Limit>,
+}
+
+impl Work {
+    /// A task can be taken up at that time.
+    pub(crate) fn comes(&mut self, at: Timestamp) {
+        self.goes_on = true;
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
 }
 
 /// What is known at a boundary.

@@ -7,12 +7,12 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use board::Board;
 use board::alive::Process;
 use board::inbox::Inbox;
 use board::name::Name;
 use board::presence::Activity;
 use board::task::Parked;
+use board::{Board, clock};
 use serde_json::{Value, json};
 use teammates::profile::{Profile, Runner};
 use teammates::{models, teammate};
@@ -94,13 +94,13 @@ impl Crew {
         for id in board.index().in_progress() {
             match board.index().get(id).and_then(|entry| entry.facts()).and_then(|facts| facts.parked()) {
                 None => work.goes_on = true,
-                Some(Parked::Until { until: Some(until) }) => {
-                    work.goes_on = true;
-                    work.due = Some(work.due.map_or(*until, |due| due.min(*until)));
-                }
+                Some(Parked::Until { until: Some(until) }) => work.comes(*until),
                 Some(_) => {}
             }
         }
+        let ours = || profiles.iter().filter(|profile| is_ours(profile));
+        let now = clock::now();
+        ours().filter_map(|profile| board.index().left_until(&teammate::claimant(profile), now)).for_each(|until| work.comes(until));
         for profile in profiles.iter().filter(|profile| is_ready(board, profile)) {
             match limited.of(profile) {
                 None => work.goes_on = true,

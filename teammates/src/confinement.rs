@@ -2,15 +2,12 @@
 //!
 //! A confined process and all that it starts write below the directories that are named, and nowhere else. It gains no
 //! privileges by programs that have more (`sudo`), mounts and unmounts nothing, looks into no process outside and, where the
-//! kernel is new enough, signals none. What it
-//! may read, run and reach over the network is not narrowed; neither are permissions and times of files that are its
-//! user's own, which Landlock does not know of.
+//! kernel is new enough, signals none. What it may read, run and reach over the network is not narrowed.
 //!
-//! Landlock cannot leave out a directory below one that is allowed. Those which are kept from a shell, such as `.tasks/`,
-//! are therefore mounted once more, on themselves and read-only, in a mount namespace of the command's own. Where the
-//! system gives no such namespace ([`Support::keeps`]), whoever runs the command has to compare before and after.
-//!
-//! In that namespace files of keys are empty, too.
+//! Landlock cannot leave out a directory below one that is allowed, and knows nothing of permissions, owners and times. So
+//! there is a mount namespace of the command's own, too: all that it may not write is mounted read-only in it, and so is
+//! what is kept from it below that, such as `.tasks/`; files of keys are empty. Where the system gives no such namespace
+//! ([`Support::keeps`]), whoever runs the command has to compare before and after.
 //!
 //! All is made ready here; the child makes a few system calls and nothing else. A step that fails means that the command
 //! does not run.

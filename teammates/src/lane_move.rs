@@ -80,11 +80,14 @@ pub(crate) fn said(place: &Place, claimed: &Claimed) -> Option<String> {
     Some(post.text)
 }
 
-/// Puts down how the tree stands when a turn on a task without a command begins: its `work_done` is judged by that.
-pub(crate) fn keep_base(place: &Place, turn: &str, logs: &Dir) -> Result<()> {
+/// Puts down how the tree stands when a turn on a task without a command begins: its `work_done` is judged by that. What
+/// an attempt had written that was cut short is this one's work too: then it is how the tree stood when that began.
+pub(crate) fn keep_base(place: &Place, claimed: &Claimed, logs: &Dir) -> Result<()> {
+    let cut_short = claimed.task.attempts.last().filter(|last| last.outcome == Outcome::Lost);
+    let before = cut_short.map(|last| base(place, &claimed.task.id, &last.turn)).transpose()?.flatten();
     // What git cannot say now credits nothing and refuses nothing.
-    match tree::state(place) {
-        Ok(Some(state)) => logs.replace(&base_file(turn), serde_json::json!(state).to_string().as_bytes(), 0o600, false),
+    match before.map_or_else(|| tree::state(place), |before| Ok(Some(before))) {
+        Ok(Some(state)) => logs.replace(&base_file(&claimed.turn), serde_json::json!(state).to_string().as_bytes(), 0o600, false),
         _ => Ok(()),
     }
 }

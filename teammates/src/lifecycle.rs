@@ -19,8 +19,8 @@
 //! - Time in which nobody could have looked (a suspended machine, a stopped process) does not
 //!   count: where a look comes more than one poll late, the minute is as much longer. Where the
 //!   clock stands still, nothing happens at all.
-//! - Work that can only be taken up later (every model of the teammate is at its limit) begins the
-//!   minute anew with each look.
+//! - Work that can only be taken up later (every model of the teammate is at its limit, a lost task
+//!   is left to whoever had it) begins the minute anew with each look.
 //! - Work begins the minute anew. Losing a claim to another teammate is not work.
 
 use std::time::Duration;

@@ -218,6 +218,7 @@ impl Teammate {
             facts.is_some_and(|facts| facts.owner.as_deref() == Some(self.profile.name.as_str())) && self.consent.may_claim(id)
         });
         let claimable = consent::best(&board, &self.claimant, &*self.consent).cloned();
+        let left = board.index().left_until(&self.claimant, clock::now()).is_some();
         drop(board);
         let waiting = if self.inbox.is_empty() { Waiting::default() } else { self.inbox.read(None)? };
         if let Some(request) = self.request(&waiting)? {
@@ -227,12 +228,12 @@ impl Teammate {
         let reads = self.performs_turns() && Instant::now() >= self.not_read_before;
         let message = reads && waiting.messages.iter().any(|message| message.kind == Kind::Say);
         let turn = !self.speaking && self.run.as_ref().is_some_and(|run| speaking::is_next(run, self.profile.name.as_str()));
-        let look = Look { woken_by_event: woken, message, own_task, turn, claimable, later: false };
+        let look = Look { woken_by_event: woken, message, own_task, turn, claimable, later: left };
         Ok(Looked::Board(match self.limit()? {
             None => look,
             Some(limit) => {
                 let is_there = look.message || look.turn || look.own_task.is_some() || look.claimable.is_some();
-                Look { message: false, own_task: None, turn: false, claimable: None, later: is_there && limit.until.is_some(), ..look }
+                Look { message: false, own_task: None, turn: false, claimable: None, later: left || is_there && limit.until.is_some(), ..look }
             }
         }))
     }

@@ -4,6 +4,7 @@
 mod alone;
 mod injected;
 mod limits;
+mod lost;
 mod played;
 mod server;
 mod servers;

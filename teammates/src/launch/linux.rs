@@ -223,11 +223,10 @@ unsafe fn become_program(ready: &mut Ready<'_>) -> (Step, c_int) {
         {
             return (Step::Record, e.raw_os_error());
         }
-        if let Some(confinement) = &ready.confinement {
-            match confinement.confine() {
-                0 => {}
-                errno => return (Step::Confine, errno),
-            }
+        if let Some(confinement) = &ready.confinement
+            && let Err(errno) = confinement.confine(&ready.cwd)
+        {
+            return (Step::Confine, errno);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &raw const ready.mask, std::ptr::null_mut());
         let mut said = libc::ENOENT;

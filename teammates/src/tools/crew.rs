@@ -70,7 +70,7 @@ pub struct Post {
     /// What it says.
     #[serde(default)]
     pub text: String,
-    /// Who is to speak next: a teammate's name, or user for a question.
+    /// Who is to speak next: a teammate's name, or user for a question. Left out with kind handoff: anybody else.
     #[serde(default)]
     pub handoff: Option<String>,
 }
@@ -104,17 +104,11 @@ impl From<Move> for Kind {
 impl Post {
     /// Why it cannot be posted; `None`: it can, as far as it tells by itself.
     fn flaw(&self) -> Option<String> {
-        let to = self.handoff.as_deref().map(str::trim).unwrap_or_default();
-        match self.kind {
-            Move::Handoff if to.is_empty() => Some("a handoff says to whom: give `handoff` a name".into()),
-            Move::Handoff => None,
-            _ if self.text.trim().is_empty() => Some("a post says something: give it a `text`".into()),
-            _ => None,
+        if self.kind != Move::Handoff && self.text.trim().is_empty() {
+            return Some("a post says something: give it a `text`".into());
         }
-        .or_else(|| {
-            (self.text.len() > LONGEST_TEXT)
-                .then(|| format!("a post has at most {LONGEST_TEXT} bytes, this one has {}: put what is long into a file", self.text.len()))
-        })
+        let bytes = self.text.len();
+        (bytes > LONGEST_TEXT).then(|| format!("a post has at most {LONGEST_TEXT} bytes, this one has {bytes}: put what is long into a file"))
     }
 }
 

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 
-use super::server::{KEY, Model, post};
+use super::server::{ACCOUNT, KEY, Model, post};
 use crate::scene::until;
-
-const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
 #[test]
 fn nothing_that_a_model_says_is_more_than_its_own_word() {

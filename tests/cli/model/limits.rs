@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::server::{Model, Step, post};
+use super::server::{ACCOUNT, Model, Step, post};
 use crate::run::stage::Stage;
 use crate::scene::until;
-
-const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
 fn limited(after: &'static str) -> Step {
     Step::Refuses(429, after, "rate_limit_error")

@@ -13,6 +13,9 @@ use crate::run::stage::Stage;
 /// What no file may have.
 pub(super) const KEY: &str = "sk-ant-s3cr3t-0123456789";
 
+/// The account that every profile names.
+pub(super) const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
+
 /// What a model does when it is called.
 #[derive(Debug, Clone)]
 pub(super) enum Step {

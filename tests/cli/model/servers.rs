@@ -7,11 +7,9 @@ use std::os::unix::net::UnixStream;
 use ::board::run::Run;
 use serde_json::{Value, json};
 
-use super::server::{Model, Step};
+use super::server::{ACCOUNT, Model, Step};
 use crate::run::stage::Stage;
 use crate::scene::{runs, until};
-
-const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
 /// A server: it says when it begins and which secrets it sees, and answers with its process id and what it was called.
 const SERVER: &str = r#"#!/bin/sh

@@ -3,10 +3,8 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::server::{Model, Step, post};
+use super::server::{ACCOUNT, Model, Step, post};
 use crate::scene::{signal, until};
-
-const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
 #[test]
 fn from_the_goal_to_its_completion() {

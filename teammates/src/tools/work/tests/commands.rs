@@ -265,6 +265,14 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
         "echo x > /proc/$PPID/root/$PWD/.tasks/new",
         "cat /proc/$PPID/environ",
         "unshare -rm sh -c 'umount .tasks && echo x > .tasks/new'",
+        // What Landlock does not know of.
+        "chmod 600 ../outside/file",
+        "chown $(id -u) ../outside/file",
+        "touch -d 2020-01-01 ../outside/file",
+        "chmod 600 .tasks/task_1.json",
+        "chmod 755 ..",
+        "chmod 666 /dev/null",
+        "chmod 666 ../key",
     ] {
         assert!(bench.bash(command).await.is_err(), "{command}");
     }
