@@ -35,9 +35,9 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             Err(failure) => found.push(Finding::of(Level::Problem, "teammate", failure.message())),
             Ok(Some(profile)) if profile.thinks() => {
                 any_thinks = true;
-                found.push(match thinking::models_of(place, &config, &profile) {
-                    Ok(models) => {
-                        let chain: Vec<String> = models.iter().map(|model| format!("{model:?}")).collect();
+                found.push(match thinking::ways_of(place, &config, &profile) {
+                    Ok(ways) => {
+                        let chain: Vec<String> = ways.iter().map(|way| format!("{way:?}")).collect();
                         Finding::of(
                             Level::Ok,
                             "teammate",

@@ -43,6 +43,7 @@ pub mod batch;
 pub mod briefing;
 pub mod children;
 pub mod cleaning;
+pub mod clis;
 pub mod config;
 pub mod confinement;
 pub mod consent;
