@@ -50,7 +50,7 @@ fn claimed(scene: &Scene, id: &str, name: &str) -> String {
 fn ready() -> Scene {
     let scene = scene();
     scene.task("1", json!({}));
-    scene.run(&["memory", "add", "the port is 80"]);
+    scene.run(&["memory", "remember", "the port is 80"]).succeeded();
     scene
 }
 
