@@ -1,5 +1,7 @@
 //! `crew mcp`: the crew's tools for a client that speaks the Model Context Protocol.
 
+use std::io::IsTerminal as _;
+
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
 use crate::mcp;
@@ -27,6 +29,9 @@ impl Mcp {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let board = context.board()?;
         context.check_acting(&board, &self.acting.name)?;
+        if std::io::stdin().is_terminal() {
+            context.say("an MCP client is to speak here, not a person: put this command into its configuration; Ctrl-C ends it");
+        }
         mcp::serve(board, self.acting.name, context.turn(), context.task()?)
     }
 }

@@ -1,10 +1,9 @@
 """Has the Python client of the Model Context Protocol call every tool of `crew mcp`, and says of each whether that was so.
 
-Arguments: the command, and a project with two tasks and a teammate bob.
+Arguments: the command, and a project with the tasks first and second and a teammate bob.
 """
 
 import asyncio
-import os
 import sys
 
 import mcp
@@ -12,27 +11,26 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 crew, project = sys.argv[1:3]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "CREWBOARD_HOME")}
-SERVER = StdioServerParameters(command=crew, args=["-C", project, "mcp", "--as", "me"], env=ENVIRONMENT)
+SERVER = StdioServerParameters(command=crew, args=["-C", project, "mcp", "--as", "me"])
 
 # Each tool with its arguments, and what it answers.
 CALLS = [
-    ("task_create", {"subject": "three", "priority": 3, "blockedBy": ["1"]}, "It is task 3."),
-    ("task_update", {"id": "3", "subject": "number three"}, "Task 3 was changed."),
-    ("task_list", {"status": "pending"}, "number three"),
-    ("task_get", {"id": "1"}, "write it"),
+    ("task_create", {"subject": "made by a client", "priority": 3, "blockedBy": ["first"]}, "It is task 1."),
+    ("task_update", {"id": "second", "subject": "read it twice"}, "Task second was changed."),
+    ("task_list", {"status": "pending"}, "made by a client"),
+    ("task_get", {"id": "first"}, "write it"),
     ("remember", {"text": "the port is 80"}, "It is entry 1."),
     ("revise", {"number": 1, "was": "the port", "text": "the port is 8080"}, "Entry 1 was changed."),
     ("forget", {"number": 1, "was": "the port"}, "Entry 1 is gone"),
     ("send_message", {"to": "bob", "text": "hello"}, "waits for bob"),
     ("ask", {"to": "bob", "text": "which port?"}, "waits for bob"),
     ("notify", {"to": "bob", "text": "the port has changed"}, "waits for bob"),
-    ("claim_task", {"id": "1"}, "Task 1 is yours"),
+    ("claim_task", {"id": "first"}, "Task first is yours"),
     ("tell_user", {"text": "the disk is nearly full"}, "The user is told"),
-    ("post", {"kind": "work_done", "text": "it is written"}, "Task 1 is completed."),
+    ("post", {"kind": "work_done", "text": "it is written"}, "Task first is completed."),
     ("read_thread", {"limit": 5}, "it is written"),
-    ("claim_task", {"id": "2"}, "Task 2 is yours"),
-    ("idle", {}, "Task 2 is given back"),
+    ("claim_task", {"id": "second"}, "Task second is yours"),
+    ("idle", {}, "Task second is given back"),
 ]
 
 
@@ -70,7 +68,7 @@ async def talk():
         say("an unknown tool is refused", "no tool" in await error_of(session.call_tool("posts", {})))
         resources = (await session.list_resources()).resources
         say("resources are listed", {str(one.uri) for one in resources} == {"crew://board", "crew://thread"})
-        for uri, expected in (("crew://board", "number three"), ("crew://thread", "it is written"), ("crew://task/1", "write it")):
+        for uri, expected in (("crew://board", "made by a client"), ("crew://thread", "it is written"), ("crew://task/first", "write it")):
             say(f"{uri} is read", expected in (await session.read_resource(uri)).contents[0].text)
         say("an unknown resource is refused", "no such resource" in await error_of(session.read_resource("crew://task/99")))
 
@@ -81,7 +79,7 @@ async def modern():
     if client is None:
         return
     async with client(stdio_client(SERVER)) as talking:
-        result = await talking.call_tool("task_get", {"id": "1"})
+        result = await talking.call_tool("task_get", {"id": "first"})
         say("a client of a newer version gets along", "write it" in result.content[0].text)
 
 

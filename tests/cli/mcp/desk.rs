@@ -91,6 +91,29 @@ fn one_claim_and_one_post_for_it() {
 }
 
 #[test]
+fn which_claim_is_theirs() {
+    let scene = scene();
+    ["1", "2", "3"].iter().for_each(|id| scene.task(id, json!({})));
+    let mut client = at_desk(&scene, "alice");
+    // What a process of that name holds is for that process to end.
+    scene.run(&["claim", "1", "--as", "alice", "--holder", &std::process::id().to_string()]).succeeded();
+    client.refused("post", json!({ "kind": "done", "text": "x" }), "alice has claimed no task from here");
+    assert_eq!(client.done("idle", json!({})), "Your turn has ended.");
+    client.refused("claim_task", json!({}), "alice holds task 1 already");
+    assert_eq!(scene.status("1"), "in_progress");
+    // Of several the last, unless the surroundings name one.
+    scene.run(&["claim", "3", "--as", "alice", "--another"]).succeeded();
+    scene.run(&["claim", "2", "--as", "alice", "--another"]).succeeded();
+    let mut named = scene.crew(&["mcp", "--as", "alice"]);
+    named.env("CREW_TASK_ID", "3");
+    let mut named = super::client::Client::greeting(named);
+    assert!(client.done("idle", json!({})).contains("Task 2 is given back"));
+    scene.run(&["claim", "2", "--as", "alice", "--another"]).succeeded();
+    assert!(named.done("idle", json!({})).contains("Task 3 is given back"));
+    assert_eq!((scene.status("1"), scene.status("2")), ("in_progress".into(), "in_progress".into()));
+}
+
+#[test]
 fn each_move_on_a_task() {
     let scene = scene();
     let moves = [
