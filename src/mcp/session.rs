@@ -138,8 +138,13 @@ impl Session {
                 Ok(said(posted + self.ended()))
             }
             Answer::Effect(Effect::Idle) => {
-                let given_back = self.crews.give_back(&at)?.map(|what| what + " ").unwrap_or_default();
-                Ok(said(given_back + "Your turn has ended." + self.ended()))
+                let given_back = self.crews.give_back(&at)?;
+                Ok(said(match (&self.seat.turn, given_back) {
+                    (Some(_), given_back) => given_back.map(|what| what + " ").unwrap_or_default() + "Your turn has ended." + self.ended(),
+                    (None, Some(given_back)) => given_back,
+                    (None, None) if at.of_thread => "Nothing was posted: your turn in the thread is open until it has a post.".into(),
+                    (None, None) => "You have claimed nothing from here, so there is nothing to give back.".into(),
+                }))
             }
             Answer::Effect(Effect::Compact(_)) => Err(format!("there is no tool {NOT_OFFERED:?}")),
         }

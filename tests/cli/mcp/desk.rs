@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{at_desk, run, scene, thread, thread_turn};
+use super::client::Client;
+use super::{at_desk, in_turn, run, scene, thread, thread_turn};
 
 /// What `crew needs --json` lists.
 fn needs(scene: &crate::scene::Scene) -> Vec<Value> {
@@ -91,6 +92,28 @@ fn one_claim_and_one_post_for_it() {
 }
 
 #[test]
+fn of_many_at_once_one_has_it() {
+    let scene = scene();
+    scene.task("1", json!({}));
+    let all = |name: &str, arguments: Value, clients: &mut [Client]| {
+        for client in clients.iter_mut() {
+            client.send("tools/call", json!({ "name": name, "arguments": arguments }));
+        }
+        clients.iter().filter(|client| client.next()["result"]["isError"] == false).count()
+    };
+    let mut clients: Vec<Client> = ["alice", "alice", "bob", "mallory"].map(|name| at_desk(&scene, name)).into();
+    assert_eq!(all("claim_task", json!({ "id": "1" }), &mut clients), 1);
+    let holder = scene.read("1")["claim"]["by"].as_str().unwrap().to_owned();
+    let mut clients: Vec<Client> = (0..4).map(|_| at_desk(&scene, &holder)).collect();
+    assert_eq!(all("post", json!({ "kind": "done", "text": "x" }), &mut clients), 1);
+    assert_eq!((thread(&scene).len(), scene.outcomes("1")), (1, vec!["done".into()]));
+    let turn = thread_turn(&scene, "alice");
+    let mut clients: Vec<Client> = (0..4).map(|_| in_turn(&scene, "alice", &turn, None)).collect();
+    assert_eq!(all("post", json!({ "kind": "say", "text": "x" }), &mut clients), 1);
+    assert_eq!(thread(&scene).len(), 2);
+}
+
+#[test]
 fn which_claim_is_theirs() {
     let scene = scene();
     ["1", "2", "3"].iter().for_each(|id| scene.task(id, json!({})));
@@ -98,7 +121,7 @@ fn which_claim_is_theirs() {
     // What a process of that name holds is for that process to end.
     scene.run(&["claim", "1", "--as", "alice", "--holder", &std::process::id().to_string()]).succeeded();
     client.refused("post", json!({ "kind": "done", "text": "x" }), "alice has claimed no task from here");
-    assert_eq!(client.done("idle", json!({})), "Your turn has ended.");
+    assert!(client.done("idle", json!({})).contains("nothing to give back"));
     client.refused("claim_task", json!({}), "alice holds task 1 already");
     assert_eq!(scene.status("1"), "in_progress");
     // Of several the last, unless the surroundings name one.
@@ -106,7 +129,7 @@ fn which_claim_is_theirs() {
     scene.run(&["claim", "2", "--as", "alice", "--another"]).succeeded();
     let mut named = scene.crew(&["mcp", "--as", "alice"]);
     named.env("CREW_TASK_ID", "3");
-    let mut named = super::client::Client::greeting(named);
+    let mut named = Client::greeting(named);
     assert!(client.done("idle", json!({})).contains("Task 2 is given back"));
     scene.run(&["claim", "2", "--as", "alice", "--another"]).succeeded();
     assert!(named.done("idle", json!({})).contains("Task 3 is given back"));
@@ -171,6 +194,7 @@ fn the_turn_in_the_thread_is_theirs_when_it_is() {
     let turn = thread_turn(&scene, "alice");
     client.done("tell_user", json!({ "text": "the disk is nearly full" }));
     client.refused("tell_user", json!({ "text": "and fuller" }), "there is one a turn");
+    assert!(client.done("idle", json!({})).contains("is open until it has a post"));
     assert!(client.done("post", json!({ "kind": "say", "text": "hello", "handoff": "bob" })).starts_with("This is post 2."));
     assert_eq!(run(&scene).thread.all().unwrap()[1].turn, Some(turn));
     client.refused("post", json!({ "kind": "say", "text": "more" }), "a turn has one post");
@@ -192,6 +216,7 @@ fn it_may_do_no_more_than_its_file_says() {
     let mut of_mallory = at_desk(&scene, "mallory");
     of_mallory.refused("task_create", json!({ "subject": "x", "run": "true" }), "unknown field `run`");
     of_mallory.done("claim_task", json!({ "id": "2" }));
+    assert_eq!(scene.read("2")["claim"]["by"], "mallory");
     // Below a teammate's process it is that teammate.
     let file = "---\ncommand: '\"$CREW\" mcp --as alice > said 2>&1; echo $? >> said'\npoll: 50ms\nidleTimeout: 1h\n---\n";
     scene.put(".crew/teammates/carol.md", file);
