@@ -87,6 +87,12 @@ impl Context {
         variable("CREW_TURN")
     }
 
+    /// The task that the turn of this process holds.
+    #[allow(clippy::unused_self)] // As above.
+    pub(crate) fn task(&self) -> Result<Option<TaskId>, Failure> {
+        variable("CREW_TASK_ID").map(|id| id.parse().map_err(|e| Failure::Usage(format!("CREW_TASK_ID: {e}")))).transpose()
+    }
+
     /// Refuses, within a teammate's turn on this board or below its process, what only a person may do: nothing that a
     /// teammate says answers for one.
     pub(crate) fn only_for_a_person(&self, board: &Board, verb: &str) -> Result<(), Failure> {

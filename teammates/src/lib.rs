@@ -72,7 +72,7 @@ pub mod process;
 pub mod profile;
 pub mod profiles;
 pub mod provider;
-mod reading;
+pub mod reading;
 mod speaking;
 mod taken;
 pub mod teammate;
