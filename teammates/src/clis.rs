@@ -78,6 +78,9 @@ pub struct Cli {
     /// Arguments with which it says its version and nothing else.
     #[serde(default)]
     pub version: Vec<String>,
+    /// Arguments with which it ends well where somebody is logged in.
+    #[serde(default)]
+    pub logged_in: Vec<String>,
     /// How a tool of the team's is called there: this and its name.
     #[serde(default)]
     pub tools: String,

@@ -38,6 +38,11 @@ impl Agent {
         super::keys_of(&self.account, self.name())
     }
 
+    /// Whether what pays is known here, and not by the CLI alone.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some() || !self.kept.is_empty()
+    }
+
     /// Its model, or the CLI's own name where none is named.
     pub fn name(&self) -> &str {
         self.model.as_deref().unwrap_or(&self.runner)

@@ -327,6 +327,8 @@ impl Under<'_> {
             ("CREW_AS", Some(at.name.to_string())),
             (environment::TURN, Some(at.turn.clone())),
             ("CREW_TASK_ID", at.task.as_ref().map(ToString::to_string)),
+            // Somebody waits for the end of the turn: a post does not end it by itself.
+            ("CREW_LOG_DIR", Some(go.turn.logs.path().display().to_string())),
         ];
         let variables = inherited.chain(own.into_iter().filter_map(|(name, value)| Some((name, value?)))).map(|(name, value)| format!("{name}={value}"));
         let program = thinker.thinking.program.display().to_string();
@@ -340,6 +342,7 @@ impl Under<'_> {
         let mut all: Vec<(OsString, OsString)> = agent.kept.iter().cloned().chain(described).map(|(name, value)| (name.into(), value.into())).collect();
         all.push(("CREW_BOARD".into(), thinker.workplace.place().tasks().into()));
         all.push(("CREW_AS".into(), at.name.as_str().into()));
+        all.push(("CREW_LOG_DIR".into(), go.turn.logs.path().into()));
         all.extend(at.task.as_ref().map(|task| ("CREW_TASK_ID".into(), task.as_str().into())));
         all
     }
