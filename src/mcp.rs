@@ -9,22 +9,22 @@ mod session;
 
 use board::Board;
 use board::name::Name;
-use board::task_id::TaskId;
 use teammates::tools::offered::{self, Asked, Offer};
 use teammates::workplace::Workplace;
 use tokio::sync::mpsc;
 
+use crate::context::Within;
 use crate::exit::{Exit, Failure, start};
 use crate::interrupt;
 use crate::log::{self, Log};
 use crate::machine;
-use session::Session;
+use session::{Seat, Session};
 
-/// Serves standard input and output. `turn`, `task`: those that this process is part of.
-pub(crate) fn serve(board: Board, name: Name, turn: Option<String>, task: Option<TaskId>) -> Result<Exit, Failure> {
+/// Serves standard input and output. `within`: the turn that this process is part of.
+pub(crate) fn serve(board: Board, name: Name, within: Within) -> Result<Exit, Failure> {
     log::begin(Log::Warnings);
     let workplace = Workplace::open(board).map_err(start)?;
-    let seat = session::Seat::of(&workplace, name, turn, task)?;
+    let seat = Seat::of(&workplace, name, within)?;
     let tools = Session::new(workplace.clone(), seat.clone()).tools();
     let offer = Offer {
         name: env!("CARGO_PKG_NAME"),
@@ -52,7 +52,7 @@ pub(crate) fn serve(board: Board, name: Name, turn: Option<String>, task: Option
 }
 
 /// Does what is asked for, until nobody can ask any more.
-fn answer(workplace: Workplace, seat: session::Seat, mut asked: mpsc::UnboundedReceiver<Asked>) {
+fn answer(workplace: Workplace, seat: Seat, mut asked: mpsc::UnboundedReceiver<Asked>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else { return };
     let mut session = Session::new(workplace.clone(), seat);
     runtime.block_on(async {

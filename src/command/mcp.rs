@@ -32,6 +32,6 @@ impl Mcp {
         if std::io::stdin().is_terminal() {
             context.say("an MCP client is to speak here, not a person: put this command into its configuration; Ctrl-C ends it");
         }
-        mcp::serve(board, self.acting.name, context.turn(), context.task()?)
+        mcp::serve(board, self.acting.name, context.within()?)
     }
 }

@@ -22,6 +22,7 @@ use teammates::{reading, teammate};
 
 use crate::claimants;
 use crate::claiming;
+use crate::context::Within;
 use crate::exit::Failure;
 use crate::run::crew_tools::CrewTools;
 use crate::run::lane_post::Whence;
@@ -52,12 +53,12 @@ pub(super) struct Session {
 
 impl Seat {
     /// That of a name, with what its file says. Refused where that file cannot be read.
-    pub(super) fn of(workplace: &Workplace, name: Name, turn: Option<String>, task: Option<TaskId>) -> Result<Seat, Failure> {
+    pub(super) fn of(workplace: &Workplace, name: Name, within: Within) -> Result<Seat, Failure> {
         let file = claimants::read_profile(&workplace.place().profile(&name), Origin::Crew)?;
-        // Somebody waits for the end of an attempt; nobody for that of a claim by hand.
-        let is_attempt = std::env::var_os("CREW_LOG_DIR").is_some_and(|dir| !dir.is_empty());
+        let Within { turn, task, is_attempt } = within;
         let whence = match (&turn, &task) {
             (None, _) => Whence::Shell,
+            // Nobody waits for the end of a claim by hand.
             (Some(_), Some(_)) if !is_attempt => Whence::Shell,
             // What has an exit code is judged by that, too.
             _ if file.as_ref().is_none_or(|profile| profile.runner == Runner::Command) => Whence::Command,
