@@ -9,7 +9,7 @@
 //! Words in `{…}` stand for what is known when a turn begins. A list of arguments with a word of which nothing is known
 //! (no model was named) is left out whole, and so is a variable of `environment`:
 //!
-//! - `{model}`, `{effort}`, `{permissionMode}`, `{baseUrl}`, `{key}`: what the teammate's file and its account say;
+//! - `{model}`, `{effort}`, `{permissionMode}`, `{tools}`, `{baseUrl}`, `{key}`: what the teammate's file and its account say;
 //! - `{session}`: the conversation to go on with;
 //! - `{allows}`: `allow` or `deny`, as the teammate may write or not;
 //! - `{workspace}`: the directory of the work; `{files}`: the directory of [`Cli::files`];
@@ -60,6 +60,9 @@ pub struct Cli {
     /// The same for one that does not.
     #[serde(default)]
     pub reads: Vec<String>,
+    /// Where its file says which tools it has. Without it no file may say so.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// Where the model is served elsewhere.
     #[serde(default)]
     pub base_url: Vec<String>,
@@ -103,6 +106,8 @@ pub struct Known<'a> {
     pub effort: Option<&'a str>,
     /// How much it may do unasked.
     pub permission_mode: Option<&'a str>,
+    /// The tools that it has, separated by commas.
+    pub tools: Option<&'a str>,
     /// Where it is served.
     pub base_url: Option<&'a str>,
     /// The key that its account names.
@@ -172,7 +177,7 @@ impl Cli {
             (None, false) => &self.reads,
         };
         let conversation = if known.session.is_some() { &self.resume } else { &self.begin };
-        let parts = [&self.arguments, &self.model, &self.effort, mode, &self.base_url, conversation, &self.last];
+        let parts = [&self.arguments, &self.model, &self.effort, mode, &self.only, &self.base_url, conversation, &self.last];
         let filled = parts.into_iter().filter_map(|part| part.iter().map(|word| known.fill(word)).collect::<Option<Vec<_>>>());
         std::iter::once(self.program.clone()).chain(filled.flatten()).collect()
     }
@@ -210,6 +215,7 @@ impl Known<'_> {
                 Some("model") => Some(own(self.model)),
                 Some("effort") => Some(own(self.effort)),
                 Some("permissionMode") => Some(own(self.permission_mode)),
+                Some("tools") => Some(own(self.tools)),
                 Some("baseUrl") => Some(own(self.base_url)),
                 Some("key") => Some(own(self.key)),
                 Some("session") => Some(own(self.session)),

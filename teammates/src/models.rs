@@ -137,6 +137,9 @@ pub enum ModelError {
         /// Those that there are.
         known: String,
     },
+    /// It cannot be held to the tools that are named.
+    #[error("`tools`: {0} cannot be held to some of its tools; `writes: false` takes its writing ones away")]
+    Tools(String),
     /// Its description cannot be used.
     #[error(transparent)]
     Cli(#[from] CliError),

@@ -371,7 +371,8 @@ fn from_claude_agent(front: &str, file: &Path, stem: &str) -> Result<Profile, Pr
     Ok(Profile {
         description: front.description,
         runner: Runner::ClaudeCode,
-        model: front.model,
+        // That of whoever calls it: here nobody does.
+        model: front.model.filter(|model| model.trim() != "inherit"),
         tools: front.tools.map(OneOrMore::separated),
         permission_mode: front.permission_mode,
         ignored: front.rest.into_keys().collect(),

@@ -132,6 +132,8 @@ fn an_argument_of_which_nothing_is_known_is_left_out_with_its_list() {
         assert!(told.windows(2).any(|two| two == pair), "{pair:?} in {told:?}: what is filled in is not filled again");
     }
     assert!(!told.contains(&"acceptEdits".to_owned()));
+    let only = words(&Known { tools: Some("Read,Grep"), ..known(&crew) });
+    assert!(only.windows(2).any(|pair| pair == ["--tools", "Read,Grep"]));
     let reads = words(&Known { writes: false, ..known(&crew) });
     assert!(reads.contains(&"--disallowedTools".to_owned()));
 

@@ -108,6 +108,7 @@ impl Under<'_> {
             model: agent.model.as_deref(),
             effort: agent.effort.as_deref(),
             permission_mode: agent.permission_mode.as_deref(),
+            tools: agent.tools.as_deref(),
             base_url: agent.base_url.as_deref(),
             key: agent.key.as_ref().map(|key| key.expose()),
             session: mind.session.as_ref().map(|session| session.id.as_str()),
