@@ -165,8 +165,27 @@ impl Cli {
         if cli.program.trim().is_empty() {
             return Err(wrong("`program` is empty: name the program".to_owned()));
         }
-        cli.events.iter().try_for_each(Rule::check).map_err(wrong)?;
+        cli.check().map_err(wrong)?;
         Ok(cli)
+    }
+
+    /// What is wrong with it; `Ok`: it can be used.
+    fn check(&self) -> Result<(), String> {
+        self.events.iter().try_for_each(Rule::check)?;
+        // Whoever lists processes sees their arguments.
+        if let Some(word) = self.lists().into_iter().flatten().find(|word| word.contains("{key}")) {
+            return Err(format!("a key is no argument: put {word:?} into `environment`"));
+        }
+        let is_plain = |name: &&String| name.split('/').count() <= 2 && name.split('/').all(|part| !["", ".", ".."].contains(&part));
+        match self.files.keys().find(|name| !is_plain(name)) {
+            Some(name) => Err(format!("`files`: {name:?} is no name, nor one in one directory")),
+            None => Ok(()),
+        }
+    }
+
+    fn lists(&self) -> [&Vec<String>; 12] {
+        let Cli { arguments, model, effort, permission_mode, writes, reads, only, base_url, resume, begin, last, version, .. } = self;
+        [arguments, model, effort, permission_mode, writes, reads, only, base_url, resume, begin, last, version]
     }
 
     /// The program and its arguments for a turn.

@@ -326,6 +326,7 @@ impl Thinker {
                         first = Some(sooner(first, limit));
                         before = Some(why);
                         journal.begin_anew();
+                        self.mail.begin_anew(&turn.at.turn);
                     }
                 },
             }

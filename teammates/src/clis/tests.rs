@@ -193,6 +193,9 @@ fn one_of_your_own_is_described_in_the_configuration() {
         ("program = \"x\"", "missing field"),
         ("program = \"x\"\nprogam = 1", "unknown field"),
         ("provider = \"a\"\nprogram = \" \"\narguments = []\nevents = []", "name the program"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = [\"-k{key}\"]\nevents = []", "a key is no argument"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"../x\" = \"\"", "is no name"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"/etc/x\" = \"\"", "is no name"),
         ("provider = \"a\"\nprogram = \"x\"\narguments = []\n[[events]]\nis = \"said\"\ntext = \"x\"", "JSON pointer"),
     ] {
         let said = Cli::of("mine", &table(text)).unwrap_err().to_string();

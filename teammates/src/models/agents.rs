@@ -40,6 +40,15 @@ impl Agent {
         super::keys_of(&self.account, self.name())
     }
 
+    /// Refused where a value would be read as an option of the CLI.
+    fn check(&self) -> Result<(), ModelError> {
+        let Agent { model, effort, permission_mode, tools, base_url, .. } = self;
+        match [model, effort, permission_mode, tools, base_url].into_iter().flatten().find(|value| value.starts_with('-')) {
+            Some(value) => Err(ModelError::Dash(value.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Whether what pays is known here, and not by the CLI alone.
     pub fn has_key(&self) -> bool {
         self.key.is_some() || !self.kept.is_empty()
@@ -64,7 +73,9 @@ pub(super) fn of_profile(profile: &Profile, runner: &str, sources: &Sources<'_>)
         return Err(ModelError::Tools(runner.to_owned()));
     }
     let tools = profile.tools.as_ref().map(|tools| tools.join(","));
-    Ok(Agent { effort: profile.effort.clone(), permission_mode: profile.permission_mode.clone(), tools, ..agent })
+    let agent = Agent { effort: profile.effort.clone(), permission_mode: profile.permission_mode.clone(), tools, ..agent };
+    agent.check()?;
+    Ok(agent)
 }
 
 /// That of a fallback: `CLI` or `CLI/MODEL`. `None`: it names no CLI.
@@ -72,7 +83,7 @@ pub(super) fn named(word: &str, sources: &Sources<'_>) -> Result<Option<Agent>, 
     let (runner, model) = parts(word);
     match sources.config.accounts.contains_key(runner) && !is_cli(runner, sources.config) {
         true => Ok(None),
-        false => of(runner, model, None, None, sources),
+        false => of(runner, model, None, None, sources)?.map(|agent| agent.check().map(|()| agent)).transpose(),
     }
 }
 

@@ -37,6 +37,8 @@ const AFTER_POST: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_secs(2);
 /// How long what it printed is waited for when it has ended: what it left running may hold its output open.
 const LAST_LINES: Duration = Duration::from_millis(500);
+/// The longest id of a session, in bytes.
+const LONGEST_ID: usize = 200;
 /// Variables without which the team's tools do not find the board, or where to write.
 const FOR_TOOLS: [&str; 5] = ["HOME", "XDG_STATE_HOME", "CREWBOARD_HOME", "TMPDIR", "RUST_LOG"];
 /// What begins a program with an environment that is all said.
@@ -230,6 +232,8 @@ impl Under<'_> {
     fn heard(&self, event: Event, heard: &mut Heard, mind: &mut Mind, journal: &mut Journal) {
         let Under { thinker, go, agent, .. } = self;
         match &event {
+            // What would be an option the next time is no id.
+            Event::Session(id) if id.starts_with('-') || id.len() > LONGEST_ID => {}
             Event::Session(id) => {
                 let goes_on = mind.session.as_ref().is_some_and(|session| session.id == *id);
                 if !goes_on {
