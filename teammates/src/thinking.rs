@@ -355,6 +355,15 @@ impl Thinker {
         }
     }
 
+    /// Says why it does nothing, where that is a limit, for those who look.
+    pub fn say_limit(&self, limit: Option<&Limit>) {
+        let words = limit.map(|limit| match limit.until {
+            Some(until) => format!("waits until {until}: {}", limit.why),
+            None => format!("waits for you: {}", limit.why),
+        });
+        self.say(words.as_deref());
+    }
+
     /// Says what it does at this moment, for those who look.
     fn say(&self, doing: Option<&str>) {
         if let Err(e) = self.seat.presence().set_doing(doing, self.in_the_background(), clock::now()) {
