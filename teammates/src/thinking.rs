@@ -44,9 +44,7 @@ mod agent;
 mod compacting;
 mod diary;
 mod hands;
-mod heard;
 mod journal;
-mod lines;
 mod mail;
 #[cfg(test)]
 mod tests;
