@@ -185,3 +185,49 @@ pub(super) fn judge(heard: &Heard, posted: bool, cli: &Cli, ended: &Result<Ended
         Err(e) => Judged::Failed(e.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clis::built_in;
+
+    fn failed(status: impl Into<Option<u16>>, text: &str) -> Event {
+        Event::Failed { status: status.into(), text: text.into() }
+    }
+
+    #[test]
+    fn what_was_heard_first_of_all_is_what_a_turn_has_come_to() {
+        let limit = || Event::Limit { until: None, text: "five_hour".into() };
+        let judged = |events: Vec<Event>, posted, ended| {
+            let mut heard = Heard::default();
+            events.into_iter().for_each(|event| heard.add(event));
+            match judge(&heard, posted, &built_in()["claude-code"], &Ok(ended)) {
+                Judged::Posted => "posted".to_owned(),
+                Judged::Silent(how) => format!("silent: {how}"),
+                Judged::Failed(why) => format!("failed: {why}"),
+                Judged::Anew(why) => format!("anew: {why}"),
+                Judged::Stopped { whole_account, lasts, why } => format!("{} {lasts:?}: {why}", if whole_account { "account" } else { "model" }),
+            }
+        };
+        for (events, posted, ended, expected) in [
+            (vec![limit(), failed(429, "x"), Event::NoTools("failed".into())], true, Ended::Exited(1), "posted"),
+            (vec![limit(), Event::NoSession], false, Ended::Exited(1), "anew: claude does not have it any more"),
+            (vec![failed(401, "x"), limit()], false, Ended::Exited(1), "account Unknown: claude is at its usage limit (five_hour)"),
+            // The word with the status comes before the one that says more, or after it.
+            (vec![failed(401, ""), failed(None, "log in")], false, Ended::Exited(1), "account UntilMended: claude is not logged in"),
+            (vec![failed(None, "log in"), failed(401, "")], false, Ended::Exited(1), "account UntilMended: claude is not logged in"),
+            (vec![failed(404, "no")], false, Ended::Exited(1), "model UntilMended: claude does not have that model"),
+            (vec![failed(413, "full")], false, Ended::Exited(1), "anew: claude has no room left"),
+            (vec![failed(529, "busy")], false, Ended::Exited(1), "account Unknown"),
+            (vec![failed(400, "what?")], false, Ended::Exited(1), "failed: claude failed: what?"),
+            (vec![Event::Denied("Bash".into()), Event::Denied("Bash".into())], false, Ended::Exited(0), "failed: claude was not allowed to use Bash:"),
+            (vec![], false, Ended::Exited(0), "silent: claude ended without a post"),
+            (vec![], false, Ended::Exited(3), "failed: claude ended with exit code 3"),
+            (vec![], false, Ended::Signaled(9), "failed: claude was ended by signal 9"),
+            (vec![], false, Ended::Cancelled, "silent: claude was ended before it had a post"),
+        ] {
+            let said = judged(events.clone(), posted, ended);
+            assert!(said.starts_with(expected), "{events:?}: {said:?}, and not {expected:?}");
+        }
+    }
+}
