@@ -67,7 +67,7 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, voice: Voice, verb: &str, n
     }
     // A file that cannot be used runs nothing until it is mended, and whoever begins its teammate then is asked.
     let mut brought: Vec<Brought> = match scope {
-        Scope::Everything => of_profiles(board.place(), named)?.into_iter().flatten().chain(of_servers(board.place())?).collect(),
+        Scope::Everything => of_profiles(board.place(), named)?.into_iter().flatten().chain(of_config(board.place())?).collect(),
         Scope::Commands | Scope::Checks => Vec::new(),
     };
     let mut of_git = Vec::new();
@@ -155,18 +155,19 @@ fn survey(board: &mut Board) -> Result<(Vec<Brought>, Record), Failure> {
     Ok((brought, shown))
 }
 
-/// What a run executes of its own: the checks of the goal, the auditor, and the MCP servers of its teammates.
+/// What a run executes of its own: the checks of the goal, the auditor, and what the configuration has for teammates.
 fn of_run(place: &Place) -> Result<Vec<Brought>, Failure> {
     let goal = Goal::read(place).map_err(|e| Failure::Usage(e.to_string()))?;
     let checks = goal.iter().flat_map(|goal| &goal.checks).map(|check| Brought { file: ".crew/goal.md".into(), command: check.to_string() });
     let auditor = config::auditor(place)?.map(|auditor| Brought { file: ".crew/config.toml".into(), command: auditor.to_string() });
-    let servers = of_servers(place)?;
-    Ok(checks.chain(auditor).chain(servers).collect())
+    Ok(checks.chain(auditor).chain(of_config(place)?).collect())
 }
 
-/// The servers whose tools teammates that think have.
-fn of_servers(place: &Place) -> Result<Vec<Brought>, Failure> {
-    Ok(config::servers(place)?.iter().map(|server| Brought { file: ".crew/config.toml".into(), command: server.to_string() }).collect())
+/// The servers whose tools teammates that think have, and the coding CLIs that are described there.
+fn of_config(place: &Place) -> Result<Vec<Brought>, Failure> {
+    let servers = config::servers(place)?.into_iter().map(|server| server.to_string());
+    let clis = config::clis(place)?.into_iter().map(|(name, cli)| format!("({name}) {} {}", cli.program, cli.arguments.join(" ")));
+    Ok(servers.chain(clis).map(|command| Brought { file: ".crew/config.toml".into(), command }).collect())
 }
 
 fn ask(brought: &[Brought], way_on: &str, question: &str) -> Result<(), Failure> {

@@ -22,6 +22,7 @@ mod graph;
 mod init;
 mod logs;
 mod ls;
+mod mcp;
 mod memory;
 mod needs;
 mod new_run;
@@ -151,6 +152,7 @@ verbs! {
     "tree" = tree::Tree,
     "checkpoints" = checkpoints::Checkpoints,
     "restore" = restore::Restore,
+    "mcp" = mcp::Mcp,
     "completions" = completions::Completions,
     "schema" = schema::Schema,
 }

@@ -7,6 +7,7 @@ use board::Board;
 use board::place::Place;
 use board::task::Command;
 use serde::Deserialize;
+use teammates::clis::Cli;
 use teammates::config::{self, Config, ConfigError};
 use teammates::models::{self, ModelError};
 use teammates::tools::servers::settings::Settings;
@@ -104,6 +105,13 @@ impl fmt::Display for Auditor {
 /// The MCP servers that it names.
 pub(crate) fn servers(place: &Place) -> Result<Vec<Settings>, Failure> {
     Settings::all(&read(place)?.mcp).map_err(|e| refused(format!("{}: {e}", config::path(place).display())))
+}
+
+/// The coding CLIs that a project describes itself, with their names.
+pub(crate) fn clis(place: &Place) -> Result<Vec<(String, Cli)>, Failure> {
+    let of = |(name, table): (&String, &toml::Table)| Cli::of(name, table).map(|cli| (name.clone(), cli));
+    let all = read(place)?.clis.iter().map(of).collect::<Result<_, _>>();
+    all.map_err(|e| refused(format!("{}: {e}", config::path(place).display())))
 }
 
 /// It cannot be used.

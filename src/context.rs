@@ -39,6 +39,17 @@ pub(crate) struct Acting {
     pub(crate) name: Name,
 }
 
+/// What the environment says of the turn that a process is part of.
+#[derive(Debug, Clone)]
+pub(crate) struct Within {
+    /// The turn; `None`: it is part of none.
+    pub(crate) turn: Option<String>,
+    /// The task that it holds.
+    pub(crate) task: Option<TaskId>,
+    /// Whether somebody waits for the end of what it is part of.
+    pub(crate) is_attempt: bool,
+}
+
 impl Context {
     /// That of this process.
     pub(crate) fn of_process(json: bool) -> Context {
@@ -85,6 +96,12 @@ impl Context {
     #[allow(clippy::unused_self)] // Commands read their surroundings here and nowhere else.
     pub(crate) fn turn(&self) -> Option<String> {
         variable("CREW_TURN")
+    }
+
+    /// The turn that this process is part of, with what of it the environment says.
+    pub(crate) fn within(&self) -> Result<Within, Failure> {
+        let task = variable("CREW_TASK_ID").map(|id| id.parse().map_err(|e| Failure::Usage(format!("CREW_TASK_ID: {e}"))));
+        Ok(Within { turn: self.turn(), task: task.transpose()?, is_attempt: variable("CREW_LOG_DIR").is_some() })
     }
 
     /// Refuses, within a teammate's turn on this board or below its process, what only a person may do: nothing that a

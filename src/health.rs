@@ -1,6 +1,7 @@
 //! What `crew doctor` looks for, and what it finds.
 
 pub(crate) mod board;
+pub(crate) mod clis;
 pub(crate) mod filesystem;
 pub(crate) mod lock_trial;
 pub(crate) mod team;

@@ -2,6 +2,7 @@
 
 mod arming;
 mod claimants;
+mod claiming;
 mod cli;
 mod command;
 mod config;
@@ -12,6 +13,7 @@ mod health;
 mod interrupt;
 mod log;
 mod machine;
+mod mcp;
 mod output;
 mod progress;
 mod prospects;

@@ -10,7 +10,7 @@ use board::place::Place;
 use teammates::account::Account;
 use teammates::config::Config;
 use teammates::gatekeeper::Gates;
-use teammates::models::{self, Model, Sources};
+use teammates::models::{self, Model, Sources, Way};
 use teammates::profile::{Profile, Runner};
 use teammates::provider::prices::Prices;
 use teammates::provider::recorder::{Recorder, Recording};
@@ -25,6 +25,7 @@ use teammates::workplace::Workplace;
 
 use crate::config;
 use crate::exit::{Failure, start};
+use crate::machine;
 use crate::run::crew_tools::CrewTools;
 use crate::run::servers;
 
@@ -36,9 +37,9 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     let place = workplace.place();
     let config = config::read(place)?;
     let file = config_file(place);
-    let mut models = models_of(place, &config, profile)?;
+    let mut ways = ways_of(place, &config, profile)?;
     if let Some(file) = record {
-        models = vec![recorded(place, models, file).map_err(|e| refused(&profile.name, &e))?];
+        ways = vec![recorded(place, ways, file).map_err(|e| refused(&profile.name, &e))?.into()];
     }
     let all = config::servers(place)?;
     let servers = match all.is_empty() {
@@ -47,7 +48,8 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     };
     let prices = Prices::of(&config.prices).map_err(|e| config::refused(format!("{file}: {e}")))?;
     Ok(Some(Thinking {
-        models,
+        ways,
+        program: machine::program().map_err(start)?.into(),
         crews: Rc::new(CrewTools::of(workplace.clone(), profile)),
         gatekeeper: Rc::new(Gates::of(place.clone(), profile.name.clone())),
         hidden: key_files(&config),
@@ -59,16 +61,16 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     }))
 }
 
-/// Refused where a teammate's models cannot be called as they are described: before it is begun.
+/// Refused where a teammate's models and CLIs cannot be turned to as they are described: before it is begun.
 pub(crate) fn check(place: &Place, profile: &Profile) -> Result<(), Failure> {
-    models_of(place, &config::read(place)?, profile).map(drop)
+    ways_of(place, &config::read(place)?, profile).map(drop)
 }
 
-/// The models of a teammate, or the recording in their place.
-pub(crate) fn models_of(place: &Place, config: &Config, profile: &Profile) -> Result<Vec<Model>, Failure> {
+/// The models and coding CLIs of a teammate, or the recording in their place.
+pub(crate) fn ways_of(place: &Place, config: &Config, profile: &Profile) -> Result<Vec<Way>, Failure> {
     match profile.runner {
         _ if !profile.thinks() => Ok(Vec::new()),
-        Runner::Script => Ok(vec![played(place, profile)?]),
+        Runner::Script => Ok(vec![played(place, profile)?.into()]),
         _ => with_sources(place, config, |sources| models::of_profile(profile, sources).map_err(|e| refused(&profile.name, &e))),
     }
 }
@@ -85,11 +87,13 @@ fn played(place: &Place, profile: &Profile) -> Result<Model, Failure> {
 }
 
 /// The first of the models, recorded: a recording is of one.
-fn recorded(place: &Place, models: Vec<Model>, file: &Path) -> Result<Model, RecordingError> {
+fn recorded(place: &Place, ways: Vec<Way>, file: &Path) -> Result<Model, RecordingError> {
     let unwritable = |source| RecordingError::Io { file: file.to_owned(), source };
-    let mut models = models.into_iter();
-    let (Some(mut model), None) = (models.next(), models.next()) else {
-        return Err(unwritable(std::io::Error::other("a recording is of one model: take out its `fallback`")));
+    let mut ways = ways.into_iter();
+    let mut model = match (ways.next(), ways.next()) {
+        (Some(Way::Model(model)), None) => *model,
+        (Some(Way::Agent(agent)), _) => return Err(unwritable(std::io::Error::other(format!("{} keeps its conversations itself", agent.runner)))),
+        _ => return Err(unwritable(std::io::Error::other("a recording is of one model: take out its `fallback`"))),
     };
     let file = std::path::absolute(file).map_err(unwritable)?;
     let (Some(parent), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else {

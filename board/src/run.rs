@@ -8,6 +8,7 @@ mod cursors;
 mod deciding;
 mod limits;
 mod open_turn;
+mod sessions;
 mod state;
 
 use std::io::ErrorKind;
@@ -25,6 +26,7 @@ pub use asks::{Answer, Ask, AskKind, Asks};
 pub use cursors::{Cursor, Cursors};
 pub use limits::{Lasts, Limit, Limits, May};
 pub use open_turn::{Begun, Ended, Move, OnlyWork, OpenTurn};
+pub use sessions::{Counted, Session, Sessions};
 pub use state::{Audit, Reason, RunState, Silent, State};
 
 /// The records of a project's run.
@@ -41,6 +43,8 @@ pub struct Run {
     pub asks: Asks,
     /// Which models are not to be called now.
     pub limits: Limits,
+    /// The conversations that coding CLIs keep.
+    pub sessions: Sessions,
 }
 
 impl Run {
@@ -71,6 +75,7 @@ impl Run {
             cursors: Record::of(Arc::clone(&dir), "cursors.json", Durable::No),
             asks: Asks::of(Arc::clone(&dir)),
             limits: Limits::of(Arc::clone(&dir)),
+            sessions: Sessions::of(Arc::clone(&dir)),
             dir,
         }
     }

@@ -45,7 +45,8 @@ impl Record {
             None => {}
         }
         let servers = config::servers(place).unwrap_or_default().into_iter().map(|server| Command::Exec(server.argv));
-        servers.flat_map(|command| programs(project, &command)).for_each(|program| record.add(project, &program));
+        let clis = config::clis(place).unwrap_or_default().into_iter().map(|(_, cli)| Command::Exec(vec![cli.program]));
+        servers.chain(clis).flat_map(|command| programs(project, &command)).for_each(|program| record.add(project, &program));
         let goal = Goal::read(place).ok().flatten();
         let checks: Vec<&Command> = goal.iter().flat_map(|goal| &goal.checks).collect();
         if !checks.is_empty() {

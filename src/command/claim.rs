@@ -3,17 +3,14 @@
 use std::time::Duration;
 
 use board::alive::Process;
-use board::index::Entry;
 use board::locked::Terms;
 use board::ready::Claimant;
-use board::task::Claim as Held;
 use board::task_id::TaskId;
-use board::{Board, Rule, clock, duration};
+use board::{clock, duration};
 
 use teammates::cleaning;
 
-use super::PATIENCE;
-use crate::claimants;
+use crate::claiming;
 use crate::config;
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
@@ -66,33 +63,17 @@ impl Claim {
         cleaning::return_stale_claims(&mut board)?;
 
         if self.resume
-            && let Some((id, held)) = held_by(&board, &claimant, terms.process.as_ref())
+            && let Some((id, held)) = claiming::held_by(&board, &claimant.name, terms.process.as_ref())
         {
             let (_, task) = board.read_task(&id)?;
             print(context, &id, &held.turn, task.next_attempt())?;
             return Ok(Exit::DONE);
         }
-        // What is refused is refused before anything is locked or made; under the lock all of it holds again.
-        self.check_second(&board, &claimant)?;
-        match &self.id {
-            Some(id) => check(&board, &claimant, id)?,
-            None if claimants::first_choice(&board, &claimant).is_none() => return Ok(self.nothing(context)),
-            None => {}
-        }
-        let mut locked = board.lock(PATIENCE)?;
-        locked.see()?;
-        self.check_second(locked.board(), &claimant)?;
-        let own = claimants::own(locked.board(), &claimant);
-        let claimed = match (&self.id, own) {
-            // Its own may be gone or edited at this moment: then the next one is as good.
-            (None, Some(own)) => match locked.claim(None, &claimant, Some(&own), &terms) {
-                Err(e) if e.is_refusal() => locked.claim(None, &claimant, None, &terms)?,
-                claimed => claimed?,
-            },
-            (wanted, _) => locked.claim(None, &claimant, wanted.as_ref(), &terms)?,
-        };
-        locked.unlock()?.settle()?;
-        match claimed {
+        let second = (!self.another).then_some(match self.resume {
+            true => "but not for that --holder",
+            false => "finish, fail or release it first, print it again with --resume, or take one more with --another",
+        });
+        match claiming::claim(&mut board, &claimant, self.id.as_ref(), &terms, second)? {
             Some(claimed) => {
                 print(context, &claimed.task.id, &claimed.turn, claimed.attempt)?;
                 Ok(Exit::DONE)
@@ -108,29 +89,10 @@ impl Claim {
         Ok(Terms { process: process.transpose()?, lease: lease.transpose()?, epoch: None })
     }
 
-    /// Refuses a second claim of one name, unless that is wanted.
-    fn check_second(&self, board: &Board, claimant: &Claimant) -> Result<(), Failure> {
-        let Some((id, _)) = held_by(board, claimant, None).filter(|_| !self.another) else { return Ok(()) };
-        let way_on = match self.resume {
-            true => "but not for that --holder",
-            false => "finish, fail or release it first, print it again with --resume, or take one more with --another",
-        };
-        Err(Failure::Refused { rule: Rule::OneClaim.name(), message: format!("{} holds task {id} already; {way_on}", claimant.name) })
-    }
-
     fn nothing(&self, context: &Context) -> Exit {
         context.say(format!("there is nothing that {} could claim; `crew ls` says why", self.acting.name));
         Exit::NOTHING_TO_DO
     }
-}
-
-/// Refuses a task that the claimant may not have.
-fn check(board: &Board, claimant: &Claimant, id: &TaskId) -> Result<(), Failure> {
-    board.read_task(id)?;
-    if claimants::is_due_for(board, claimant, id) {
-        return Ok(());
-    }
-    board.why_not(id, claimant).map_err(|no| Failure::Refused { rule: no.rule.name(), message: format!("task {id}: {}", no.why) })
 }
 
 fn print(context: &Context, id: &TaskId, turn: &str, attempt: usize) -> Result<(), Failure> {
@@ -138,15 +100,4 @@ fn print(context: &Context, id: &TaskId, turn: &str, attempt: usize) -> Result<(
         true => context.print(serde_json::json!({ "id": id, "turn": turn, "attempt": attempt })),
         false => context.print(id),
     }
-}
-
-/// A task that a name holds: for any of its processes, or for one. What is parked is not held.
-fn held_by(board: &Board, claimant: &Claimant, holder: Option<&Process>) -> Option<(TaskId, Held)> {
-    let index = board.index();
-    let is_by = |id: &&TaskId| index.get(id).and_then(Entry::facts).and_then(|facts| facts.turn()).is_some_and(|(_, by)| by == claimant.name);
-    index.in_progress().filter(is_by).find_map(|id| {
-        let claim = board.read_task(id).ok()?.1.claim?;
-        let same = claim.by == claimant.name && holder.is_none_or(|holder| claim.process.as_ref() == Some(holder));
-        same.then(|| (id.clone(), claim))
-    })
 }

@@ -69,8 +69,7 @@ impl Spawn {
         let mut board = context.board()?;
         let profile = self.profile(board.place(), &self.name)?;
         if profile.runner != Runner::Command && !profile.thinks() {
-            let message =
-                format!("{}: the runner {} is not part of this crewboard yet; command, anthropic, openai and script are", profile.name, profile.runner);
+            let message = format!("{}: there is no runner {}", profile.name, profile.runner);
             return Err(refused(message));
         }
         let waits = config::apply(&mut board)?;

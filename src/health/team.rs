@@ -9,7 +9,7 @@ use teammates::profiles;
 use teammates::tools::servers::found;
 use teammates::tools::servers::settings::Settings;
 
-use super::{Finding, Level};
+use super::{Finding, Level, clis};
 use crate::claimants;
 use crate::config;
 use crate::thinking;
@@ -29,19 +29,20 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             return found;
         }
     };
-    let mut any_thinks = false;
+    let (mut any_thinks, mut clis) = (false, clis::Clis::default());
     for file in files {
         match claimants::read_profile(&file, Origin::Crew) {
             Err(failure) => found.push(Finding::of(Level::Problem, "teammate", failure.message())),
             Ok(Some(profile)) if profile.thinks() => {
                 any_thinks = true;
-                found.push(match thinking::models_of(place, &config, &profile) {
-                    Ok(models) => {
-                        let chain: Vec<String> = models.iter().map(|model| format!("{model:?}")).collect();
+                found.push(match thinking::ways_of(place, &config, &profile) {
+                    Ok(ways) => {
+                        clis.used_by(&profile.name, &ways);
+                        let chain: Vec<String> = ways.iter().map(|way| format!("{way:?}")).collect();
                         Finding::of(
                             Level::Ok,
                             "teammate",
-                            format!("{} can call {}; whether its key is good shows with its first turn", profile.name, chain.join(", then ")),
+                            format!("{} turns to {}; whether its key is good shows with its first turn", profile.name, chain.join(", then ")),
                         )
                     }
                     Err(failure) => Finding::of(Level::Problem, "teammate", failure.message()),
@@ -50,6 +51,7 @@ pub(crate) fn findings(board: &Board) -> Vec<Finding> {
             Ok(_) => {}
         }
     }
+    found.extend(clis.findings(&config, place.project()));
     found.extend(any_thinks.then(confinement));
     found
 }

@@ -33,7 +33,7 @@ pub(crate) fn archive(board: &Board) -> Result<Archived, Failure> {
     let to = Dir::make(&runs.join(&number.to_string()), 0o700)?;
     let memory = Memory::of(board.place());
     to.replace("memory.md", memory.text()?.as_bytes(), 0o600, true)?;
-    for name in ["asks.json", "cursors.json"] {
+    for name in ["asks.json", "cursors.json", "sessions.json"] {
         if let Some(bytes) = run.dir().read(name)? {
             to.replace(name, &bytes, 0o600, true)?;
         }
@@ -68,6 +68,7 @@ fn empty(run: &Run, memory: &Memory) -> Result<(), Failure> {
     // What a task waits for still waits; the rest was about what is put away now.
     run.asks.retain(|ask| ask.answer.is_none() && ask.task.is_some() && ask.kind != AskKind::Notice)?;
     memory.empty()?;
+    run.sessions.forget()?;
     board::crash::point("archive.emptied");
     let last = run.thread.last_seq()?;
     // Whatever there was is nobody's news any more, and nobody has spoken yet.

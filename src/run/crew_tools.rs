@@ -4,6 +4,7 @@
 //!
 //! Whoever calls is never an argument: it is the teammate of this process, in the turn that it is in.
 
+mod by_hand;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ struct Teammate {
     workplace: Workplace,
     claimant: Claimant,
     may_run: bool,
+    whence: Whence,
 }
 
 /// The same for one of its turns.
@@ -50,7 +52,19 @@ type Done = Result<String, String>;
 impl CrewTools {
     /// For the teammate of a profile, in this process.
     pub(crate) fn of(workplace: Workplace, profile: &Profile) -> CrewTools {
-        CrewTools { teammate: Rc::new(Teammate { workplace, claimant: teammate::claimant(profile), may_run: profile.may_run }) }
+        CrewTools::whence(workplace, teammate::claimant(profile), profile.may_run, Whence::Model)
+    }
+
+    /// For whoever claims as this claimant, and posts on tasks from there. From a shell: it claims by hand, and its post
+    /// ends its turn.
+    pub(crate) fn whence(workplace: Workplace, claimant: Claimant, may_run: bool, whence: Whence) -> CrewTools {
+        CrewTools { teammate: Rc::new(Teammate { workplace, claimant, may_run, whence }) }
+    }
+
+    /// What `idle` brings about for what was claimed by hand, in words; `None`: nothing was, or whoever runs the turn ends it.
+    pub(crate) fn give_back(&self, at: &At) -> Result<Option<String>, String> {
+        let turn = OfTurn { teammate: Rc::clone(&self.teammate), at: at.clone() };
+        if turn.is_by_hand() { turn.give_back() } else { Ok(None) }
     }
 }
 
@@ -78,7 +92,7 @@ impl Crew for OfTurn {
     }
 
     fn claim_task(&self, claim: ClaimTask) -> Doing<'_> {
-        Box::pin(async move { self.claim(&claim) })
+        Box::pin(async move { if self.is_by_hand() { self.take(&claim) } else { self.claim(&claim) } })
     }
 
     fn ask(&self, question: Ask) -> Doing<'_> {
@@ -113,12 +127,14 @@ impl OfTurn {
         let said = Move { kind: post.kind.into(), text: post.text.trim_end().to_owned(), handoff, credited: None };
         let turn = Some(self.at.turn.as_str());
         let appended = match (&self.at.task, self.at.of_thread) {
+            (Some(task), _) if self.is_by_hand() => return self.on_task_by_hand(task, said),
             (Some(task), _) => self.on_task(task, turn, said)?,
             (None, true) => {
                 let place = self.teammate.workplace.place();
                 let run = Run::of(place).map_err(|e| e.to_string())?;
                 posting::post(place, &run, self.name().as_str(), turn, said, Shown::ByTree).map_err(words)?
             }
+            (None, false) if self.is_by_hand() => return Err(self.has_no_turn()),
             (None, false) => {
                 let ways = "it ends with `idle`; to answer a teammate is `send_message`, and in your next turn of the thread or on a task you can post";
                 return Err(format!("this turn is over messages, and posts nothing: {ways}"));
@@ -134,11 +150,14 @@ impl OfTurn {
             letters::on_team(&board, to)?;
         }
         let run = Run::of(board.place()).map_err(|e| e.to_string())?;
-        lane_post::post(&mut board, &run, self.name(), task, turn, said, Whence::Model).map_err(words)
+        lane_post::post(&mut board, &run, self.name(), task, turn, said, self.teammate.whence).map_err(words)
     }
 
     fn told(&self, text: &str, holds: Option<String>) -> Done {
         if self.at.task.is_none() && !self.at.of_thread {
+            if self.is_by_hand() {
+                return Err(self.has_no_turn());
+            }
             return Err("this turn is over messages, and tells the user nothing: your next turn of the thread or on a task can".into());
         }
         let mut board = self.teammate.workplace.board();

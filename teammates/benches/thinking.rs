@@ -151,9 +151,10 @@ impl Stage {
         let inbox = Arc::new(Inbox::open(Arc::new(workplace.place().inboxes().unwrap()), &profile.name).unwrap());
         let (config, variable) = (teammates::config::Config::default(), |_: &str| None);
         let http = Http::new(Timeouts::default(), Proxies::None).unwrap();
-        let models = models::of_profile(&profile, &Sources { config: &config, project: &project, home: None, variable: &variable, http }).unwrap();
+        let ways = models::of_profile(&profile, &Sources { config: &config, project: &project, home: None, variable: &variable, http }).unwrap();
         let thinking = Thinking {
-            models,
+            ways,
+            program: "crew".into(),
             crews: Rc::new(Echo),
             gatekeeper: Rc::new(Echo),
             hidden: Vec::new(),

@@ -144,17 +144,22 @@ impl Account {
                 return Err(self.wrong(format!("an account of kind {} is for that program only", self.kind)));
             }
         };
-        let key = match &self.key {
-            KeySource::None => None,
-            // What was not named for this server is not sent to it.
-            KeySource::Env(name) if base_url.is_some() && self.kind.usual_variable() == Some(name) => None,
+        // What was not named for this server is not sent to it.
+        let is_for_another = matches!(&self.key, KeySource::Env(name) if base_url.is_some() && self.kind.usual_variable() == Some(name));
+        let key = if is_for_another { None } else { self.key(variable, project, home)? };
+        Ok(Endpoint { base, key, auth: self.auth })
+    }
+
+    /// Its key; `None`: it has none, or it is not for us to know. The arguments are those of [`Account::endpoint`].
+    pub fn key(&self, variable: impl Fn(&str) -> Option<String>, project: &Path, home: Option<&Path>) -> Result<Option<Key>, AccountError> {
+        match &self.key {
+            KeySource::None => Ok(None),
             KeySource::Env(name) => {
                 let text = variable(name).ok_or_else(|| self.wrong(format!("the environment variable {name} with its key is not set")))?;
-                Some(Key::of(&text).ok_or_else(|| self.wrong(format!("what the environment variable {name} holds is no key")))?)
+                Key::of(&text).map(Some).ok_or_else(|| self.wrong(format!("what the environment variable {name} holds is no key")))
             }
-            KeySource::File(file) => Some(self.key_of_file(file, project, home)?),
-        };
-        Ok(Endpoint { base, key, auth: self.auth })
+            KeySource::File(file) => self.key_of_file(file, project, home).map(Some),
+        }
     }
 
     /// The file that its key is in, if it is in one and that is there.

@@ -201,6 +201,7 @@ impl<'a> Attempt<'a> {
             env: self.env.clone(),
             stdin,
             output: &self.log,
+            errors: None,
             group_record: Some(self.seat.groups()),
         };
         let ending = process::Ending { timeout: self.plan.timeout, grace: GRACE, keep: self.claimed.task.keep };

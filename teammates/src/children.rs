@@ -161,6 +161,7 @@ mod tests {
             env: Vec::new(),
             stdin: None,
             output: scratch.output(),
+            errors: None,
             group_record: None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Every key has a default, and so has the file: [`Config::default`] is a team without one. Keys are
 //! camelCase, at the top level; an unknown one is an error that names the nearest known key, for a
-//! misspelt limit must not be no limit. The tables `[accounts.NAME]`, `[mcp.NAME]`,
+//! misspelt limit must not be no limit. The tables `[accounts.NAME]`, `[clis.NAME]`, `[mcp.NAME]`,
 //! `[prices.MODEL]`, `[hooks]` and the value of `auditor` are kept as they are, for those who use
 //! them to check.
 //!
@@ -67,6 +67,8 @@ pub struct Config {
     pub max_rounds: NonZeroU32,
     /// Accounts by name.
     pub accounts: BTreeMap<String, Table>,
+    /// Coding CLIs by name, as runners.
+    pub clis: BTreeMap<String, Table>,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, Table>,
     /// What a model costs, by its name.
@@ -151,7 +153,7 @@ pub enum ConfigError {
 }
 
 /// The keys of [`Config`], as they stand in the file.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "boardFile",
     "maxLost",
     "maxTalkTurns",
@@ -172,6 +174,7 @@ const KEYS: [&str; 23] = [
     "compactAt",
     "maxRounds",
     "accounts",
+    "clis",
     "mcp",
     "prices",
     "hooks",
@@ -249,6 +252,7 @@ impl Default for Config {
             compact_at: Percent(75),
             max_rounds: count(3),
             accounts: BTreeMap::new(),
+            clis: BTreeMap::new(),
             mcp: BTreeMap::new(),
             prices: BTreeMap::new(),
             hooks: Table::new(),
@@ -345,6 +349,9 @@ maxRounds = 9
 kind = "anthropic"
 keyEnv = "WORK_KEY"
 
+[clis.mine]
+program = "mine"
+
 [mcp.browser]
 command = ["server"]
 
@@ -377,6 +384,7 @@ start = "make"
             compact_at: Percent(60),
             max_rounds: count(9),
             accounts: named("work1", "kind = \"anthropic\"\nkeyEnv = \"WORK_KEY\""),
+            clis: named("mine", "program = \"mine\""),
             mcp: named("browser", "command = [\"server\"]"),
             prices: named("some-model", "input = 3.0"),
             hooks: table("start = \"make\""),

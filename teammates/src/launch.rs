@@ -28,6 +28,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) stdin: Option<&'a File>,
     pub(crate) output: &'a File,
+    pub(crate) errors: &'a File,
     pub(crate) record: Option<(&'a File, &'a str)>,
     pub(crate) confinement: Option<&'a Confinement>,
 }

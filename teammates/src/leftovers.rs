@@ -524,6 +524,7 @@ mod tests {
                 env: Vec::new(),
                 stdin: None,
                 output: &output,
+                errors: None,
                 group_record: Some(&record),
             });
             let _running = running.unwrap();
@@ -550,6 +551,7 @@ mod tests {
                 env: Vec::new(),
                 stdin: None,
                 output: scratch.output(),
+                errors: None,
                 group_record: None,
             });
             let ending = crate::process::Ending { timeout: None, grace: NEVER, keep: false };

@@ -93,6 +93,7 @@ pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &C
         env: vec![("CREW_BOARD".into(), workplace.place().tasks().into()), ("CREW_AS".into(), seat.name().as_str().into()), delivered.variable()],
         stdin: as_text(&waiting).ok(),
         output: &log,
+        errors: None,
         group_record: Some(seat.groups()),
     };
     reading::begin(workplace.place(), seat.name(), &turn)?;

@@ -1,4 +1,4 @@
-//! The models that a teammate can call, in the order in which it turns to them: its own, then its fallbacks.
+//! The models and coding CLIs that a teammate can turn to, in their order: its own, then its fallbacks.
 //!
 //! A fallback is a model of *another* provider. To go round a limit with a second account of the same one is what no
 //! provider allows, so a chain that would do that is an error.
@@ -10,6 +10,7 @@ use board::run::Limit;
 use jiff::Timestamp;
 
 use crate::account::{Account, AccountError, AccountKind};
+use crate::clis::CliError;
 use crate::config::Config;
 use crate::profile::{Profile, Runner};
 use crate::provider::anthropic::Anthropic;
@@ -17,8 +18,10 @@ use crate::provider::openai_chat::{OpenAiChat, ToolMode};
 use crate::provider::openai_responses::OpenAiResponses;
 use crate::provider::{Endpoint, Http, Provider, openai_chat};
 
+pub mod agents;
 mod spending;
 
+pub use agents::Agent;
 pub use spending::{Spending, chance};
 
 /// The longest answer where nobody says how long it may be, in tokens.
@@ -48,6 +51,14 @@ pub struct Model {
     pub api: Box<dyn Provider>,
     /// Whose servers these are: two of the same are one provider.
     site: String,
+}
+
+/// What takes a teammate's turns.
+pub enum Way {
+    /// A model that is called from here.
+    Model(Box<Model>),
+    /// A coding CLI, which calls its model itself.
+    Agent(Box<Agent>),
 }
 
 /// What models are made of.
@@ -118,13 +129,42 @@ pub enum ModelError {
     /// How tools are to be offered means nothing.
     #[error("`toolMode: {0}`: it is native, or json for a model behind Chat Completions that cannot call tools")]
     ToolMode(String),
+    /// There is no such CLI.
+    #[error("there is no coding CLI {runner:?}: known are {known}; `[clis.{runner}]` in config.toml describes another")]
+    NoCli {
+        /// What was named.
+        runner: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Its description cannot be used.
+    #[error(transparent)]
+    Cli(#[from] CliError),
     /// The account cannot be used.
     #[error(transparent)]
     Account(#[from] AccountError),
 }
 
-/// The models of a teammate whose runner calls models itself.
-pub fn of_profile(profile: &Profile, sources: &Sources<'_>) -> Result<Vec<Model>, ModelError> {
+/// What takes the turns of a teammate that thinks, in the order in which it turns to them.
+pub fn of_profile(profile: &Profile, sources: &Sources<'_>) -> Result<Vec<Way>, ModelError> {
+    let mut chain = vec![match agents::runner(profile) {
+        Some(runner) => Way::Agent(Box::new(agents::of_profile(profile, &runner, sources)?)),
+        None => Way::Model(Box::new(own_model(profile, sources)?)),
+    }];
+    for word in &profile.fallback {
+        let way = match agents::named(word, sources)? {
+            Some(agent) => Way::Agent(Box::new(agent)),
+            None => Way::Model(Box::new(named(word, &Wish::default(), sources)?)),
+        };
+        if chain.iter().any(|before| before.site() == way.site()) {
+            return Err(ModelError::SameProvider(word.clone()));
+        }
+        chain.push(way);
+    }
+    Ok(chain)
+}
+
+fn own_model(profile: &Profile, sources: &Sources<'_>) -> Result<Model, ModelError> {
     let wish = Wish {
         account: profile.account.as_deref(),
         base_url: profile.base_url.as_deref(),
@@ -135,15 +175,7 @@ pub fn of_profile(profile: &Profile, sources: &Sources<'_>) -> Result<Vec<Model>
     };
     let kind = if profile.runner == Runner::Anthropic { AccountKind::Anthropic } else { AccountKind::Openai };
     let name = profile.model.as_deref().map(str::trim).filter(|model| !model.is_empty()).ok_or(ModelError::NoModel)?;
-    let mut chain = vec![of_kind(kind, name, &wish, sources)?];
-    for word in &profile.fallback {
-        let model = named(word, &Wish::default(), sources)?;
-        if chain.iter().any(|before| before.site == model.site) {
-            return Err(ModelError::SameProvider(word.clone()));
-        }
-        chain.push(model);
-    }
-    Ok(chain)
+    of_kind(kind, name, &wish, sources)
 }
 
 /// Whether a word names a model, and not something else: `PROVIDER/MODEL`.
@@ -228,6 +260,38 @@ fn openai(http: Http, endpoint: Endpoint, mode: ToolMode) -> Box<dyn Provider> {
     }
 }
 
+impl Way {
+    /// What of the record of limits is about it.
+    pub fn keys(&self) -> [String; 2] {
+        match self {
+            Way::Model(model) => model.keys(),
+            Way::Agent(agent) => agent.keys(),
+        }
+    }
+
+    fn site(&self) -> &str {
+        match self {
+            Way::Model(model) => &model.site,
+            Way::Agent(agent) => &agent.site,
+        }
+    }
+}
+
+impl From<Model> for Way {
+    fn from(model: Model) -> Way {
+        Way::Model(Box::new(model))
+    }
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Way::Model(model) => model.fmt(f),
+            Way::Agent(agent) => agent.fmt(f),
+        }
+    }
+}
+
 impl Model {
     /// One that is not asked over the network: recorded answers.
     pub fn played(api: Box<dyn Provider>, name: &str, script: &Path) -> Model {
@@ -251,9 +315,16 @@ pub fn limit(profile: &Profile, config: &Config, limits: &BTreeMap<String, Limit
     if limits.is_empty() || !profile.thinks() {
         return None;
     }
-    let mut chain = vec![(own_account(profile, config), profile.model.clone().unwrap_or_default())];
+    let own = match agents::runner(profile) {
+        Some(runner) => (Some(agents::account_of(&runner, profile.account.as_deref(), config)), profile.model.clone().unwrap_or(runner)),
+        None => (own_account(profile, config), profile.model.clone().unwrap_or_default()),
+    };
+    let fallback = |word: &String| match agents::parts(word) {
+        (runner, model) if agents::is_cli(runner, config) => Some((Some(agents::account_of(runner, None, config)), model.unwrap_or(runner).to_owned())),
+        (of, name) => Some((account_named(of, config), name?.to_owned())),
+    };
     // A chain that cannot be used is told of by the teammate itself.
-    chain.extend(profile.fallback.iter().filter_map(|word| word.split_once('/')).map(|(of, name)| (account_named(of, config), name.to_owned())));
+    let chain = std::iter::once(own).chain(profile.fallback.iter().filter_map(fallback));
     let mut first: Option<Limit> = None;
     for (account, model) in chain {
         first = Some(sooner(first, of_keys(&keys_of(&account?, &model), limits, now)?));

@@ -53,6 +53,8 @@ pub struct Spawn<'a> {
     pub stdin: Option<File>,
     /// Where its standard output and standard error go, in the order in which they are written.
     pub output: &'a File,
+    /// Where its standard error goes instead.
+    pub errors: Option<&'a File>,
     /// Where it records its process group, see [`crate::group_record::Group`]: a file open for
     /// appending. `None`: nowhere, and only its environment tells what it was part of.
     pub group_record: Option<&'a File>,
@@ -186,6 +188,7 @@ impl Children {
             cwd: &spawn.cwd,
             stdin: spawn.stdin.as_ref(),
             output: spawn.output,
+            errors: spawn.errors.unwrap_or(spawn.output),
             record: spawn.group_record.map(|record| (record, turn)),
             confinement,
         };
@@ -380,6 +383,7 @@ mod tests {
             env: Vec::new(),
             stdin: None,
             output: scratch.output(),
+            errors: None,
             group_record: None,
         }
     }

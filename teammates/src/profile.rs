@@ -220,9 +220,9 @@ impl Profile {
         self.thinks() || (self.runner == Runner::Command && self.command.is_some())
     }
 
-    /// Whether a model performs its turns, called from here.
+    /// Whether a model performs its turns, called from here or by a coding CLI.
     pub fn thinks(&self) -> bool {
-        matches!(self.runner, Runner::Anthropic | Runner::Openai | Runner::Script)
+        !matches!(self.runner, Runner::Command | Runner::Acp)
     }
 
     /// The teammate that `name` is without a file: the defaults.

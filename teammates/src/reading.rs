@@ -30,6 +30,11 @@ pub(crate) fn end(place: &Place, name: &Name) -> Result<()> {
     groups(place)?.remove(&file_name(name))
 }
 
+/// Whether this turn over messages is under way.
+pub fn is_under_way(place: &Place, name: &Name, turn: &str) -> bool {
+    groups(place).ok().and_then(|groups| read(&groups, name)).is_some_and(|reading| reading.turn == turn)
+}
+
 /// The turns over messages whose processes have died.
 pub(crate) fn left(board: &Board) -> Vec<(Name, Reading)> {
     // No directory: nobody has begun anything.

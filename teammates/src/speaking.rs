@@ -113,6 +113,7 @@ async fn by_command(
         ],
         stdin,
         output: &log,
+        errors: None,
         group_record: Some(seat.groups()),
     };
     let ended = |exit, how: String| Ended { exit, how, lost: false, limited: false };

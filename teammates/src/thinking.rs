@@ -13,7 +13,7 @@
 //!
 //! What a model reads is data, and so is what it says: here it moves nothing but by its tools.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use board::disk::Dir;
 use board::inbox::Inbox;
 use board::ledger::Ledger;
 use board::name::Name;
-use board::run::{Lasts, Limit, May, Run};
+use board::run::{Lasts, Limit, May, Run, Session};
 use board::{Result, clock};
 use jiff::Timestamp;
 
 use crate::conversation::{Conversation, Identity};
-use crate::models::{self, Model, sooner};
+use crate::models::{self, Way, sooner};
 use crate::profile::Profile;
 use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
@@ -40,10 +40,13 @@ use crate::tools::servers::Servers;
 use crate::tools::work::Backgrounds;
 use crate::workplace::{Seat, Workplace};
 
+mod agent;
 mod compacting;
 mod diary;
 mod hands;
+mod heard;
 mod journal;
+mod lines;
 mod mail;
 #[cfg(test)]
 mod tests;
@@ -57,8 +60,10 @@ use mail::Mail;
 
 /// What a teammate that thinks is given from above.
 pub struct Thinking {
-    /// The models, in the order in which it turns to them; at least one.
-    pub models: Vec<Model>,
+    /// The models and coding CLIs, in the order in which it turns to them; at least one.
+    pub ways: Vec<Way>,
+    /// The program that is the team's tools for a CLI: crew itself.
+    pub program: PathBuf,
     /// What the run does for its turns.
     pub crews: Rc<dyn Crews>,
     /// Which commands may run.
@@ -90,17 +95,23 @@ pub struct Thinker {
     minds: RefCell<Vec<Mind>>,
     /// What its turns have in the background.
     backgrounds: RefCell<Vec<Rc<Backgrounds>>>,
+    /// How many lines of thought there are.
+    lines: Cell<usize>,
 }
 
-/// How long a call of the model may take to say that it was cancelled.
-const CANCEL_TAKES: Duration = Duration::from_millis(300);
+/// How long a call of the model may take to say that it was cancelled, and a CLI to end.
+const CANCEL_TAKES: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(5)];
 
 /// A line of thought, that of one turn at a time.
 #[derive(Default)]
 struct Mind {
     conversation: Option<Conversation>,
-    /// With which of the models.
-    model: Option<usize>,
+    /// The conversation that a CLI keeps itself.
+    session: Option<Session>,
+    /// Which one it is in this process, from 0.
+    number: usize,
+    /// With which of the models and CLIs.
+    way: Option<usize>,
     /// What it was about last.
     about: Option<About>,
     /// What a turn of it has done that could not go on, and why not: the next one does none of that again.
@@ -150,15 +161,16 @@ pub enum Outcome {
     CutShort(String),
 }
 
-/// A turn as one of the models is to perform it.
+/// A turn as one of the models or CLIs is to perform it.
 #[derive(Clone, Copy)]
 struct Go<'a> {
     turn: &'a Turn<'a>,
-    model: &'a Model,
     /// Why it did not go on with the one before.
     before: Option<&'a str>,
     /// Whether there is another behind it.
     has_other: bool,
+    /// Whether it may go on with a conversation of a process before this one.
+    may_resume: bool,
     diary: &'a Diary,
     cancel: &'a Cancel,
 }
@@ -178,7 +190,18 @@ impl Thinker {
     /// That of a teammate.
     pub fn new(workplace: Workplace, seat: Arc<Seat>, profile: Profile, run: Arc<Run>, inbox: Arc<Inbox>, thinking: Thinking) -> Thinker {
         let ledger = Ledger::of_run(Arc::clone(run.dir()));
-        Thinker { workplace, seat, profile, thinking, run, ledger, mail: Mail::of(inbox), minds: RefCell::default(), backgrounds: RefCell::default() }
+        Thinker {
+            workplace,
+            seat,
+            profile,
+            thinking,
+            run,
+            ledger,
+            mail: Mail::of(inbox),
+            minds: RefCell::default(),
+            backgrounds: RefCell::default(),
+            lines: Cell::new(0),
+        }
     }
 
     /// Whose it is.
@@ -190,8 +213,8 @@ impl Thinker {
     pub fn limit(&self, now: Timestamp) -> Result<Option<Limit>> {
         let limits = self.run.limits.all()?;
         let mut first: Option<Limit> = None;
-        for model in &self.thinking.models {
-            let Some(limit) = models::of_keys(&model.keys(), &limits, now) else { return Ok(None) };
+        for way in &self.thinking.ways {
+            let Some(limit) = models::of_keys(&way.keys(), &limits, now) else { return Ok(None) };
             first = Some(sooner(first, limit));
         }
         Ok(first)
@@ -223,7 +246,9 @@ impl Thinker {
                 why = cut_short => {
                     // A call of the model says what it took when it is cancelled; anything else is dropped.
                     canceller.cancel();
-                    match tokio::time::timeout(CANCEL_TAKES, work).await {
+                    let [call, agent] = CANCEL_TAKES;
+                    let takes = if self.thinking.ways.iter().any(|way| matches!(way, Way::Agent(_))) { agent } else { call };
+                    match tokio::time::timeout(takes, work).await {
                         Ok(Outcome::Posted) => Outcome::Posted,
                         _ => Outcome::CutShort(why),
                     }
@@ -264,15 +289,15 @@ impl Thinker {
         let same = minds.iter().position(|mind| mind.about.as_ref() == Some(about));
         match same.or_else(|| minds.len().checked_sub(1)) {
             Some(place) => minds.remove(place),
-            None => Mind::default(),
+            None => Mind { number: self.lines.replace(self.lines.get() + 1), ..Mind::default() },
         }
     }
 
     async fn with_models(&self, turn: &Turn<'_>, mind: &mut Mind, diary: &Diary, cancel: &Cancel) -> Outcome {
         let (mut journal, mut before) = mind.cut.take().map_or_else(Default::default, |(journal, why)| (journal, Some(why)));
         let mut first: Option<Limit> = None;
-        for (place, model) in self.thinking.models.iter().enumerate() {
-            let keys = model.keys();
+        for (place, way) in self.thinking.ways.iter().enumerate() {
+            let keys = way.keys();
             match self.run.limits.may_call(&keys.each_ref().map(String::as_str), Process::current(), clock::now()) {
                 Err(e) => return Outcome::Failed(e.to_string()),
                 Ok(May::NotYet(limit)) => {
@@ -281,18 +306,23 @@ impl Thinker {
                 }
                 Ok(May::Call) => {}
             }
-            if mind.model != Some(place) || before.is_some() {
-                mind.conversation = None;
+            let may_resume = mind.way.is_none() && before.is_none();
+            if mind.way != Some(place) || before.is_some() {
+                (mind.conversation, mind.session) = (None, None);
             }
-            mind.model = Some(place);
-            let go = Go { turn, model, before: before.as_deref(), has_other: place + 1 < self.thinking.models.len(), diary, cancel };
-            match self.with(&go, mind, &mut journal).await {
+            mind.way = Some(place);
+            let go = Go { turn, before: before.as_deref(), has_other: place + 1 < self.thinking.ways.len(), may_resume, diary, cancel };
+            let with = match way {
+                Way::Model(model) => self.with(&go, model, mind, &mut journal).await,
+                Way::Agent(agent) => self.with_agent(&go, agent, mind, &mut journal).await,
+            };
+            match with {
                 With::Done(outcome) => return outcome,
                 With::Stopped { key, lasts, why } => match self.run.limits.set(&key, lasts, &why, clock::now()) {
                     Err(e) => return Outcome::Failed(e.to_string()),
                     Ok(limit) => {
-                        diary.note(&format!("{model:?} is not called for now: {why}"));
-                        tracing::warn!("{model:?} is not called for now: {why}");
+                        diary.note(&format!("{way:?} is not called for now: {why}"));
+                        tracing::warn!("{way:?} is not called for now: {why}");
                         first = Some(sooner(first, limit));
                         before = Some(why);
                         journal.begin_anew();

@@ -24,6 +24,7 @@ use crate::provider::{self, call};
 pub mod bounds;
 pub mod crew;
 pub mod gate_list;
+pub mod offered;
 pub mod outputs;
 mod page;
 pub mod servers;

@@ -33,7 +33,7 @@ pub async fn run(
     let mut env = env;
     env.push(("CREW_BOARD".into(), workplace.place().tasks().into()));
     let argv = command.argv().into_iter().map(OsString::from).collect();
-    let spawn = Spawn { turn, argv, cwd: workplace.place().project().to_path_buf(), env, stdin, output, group_record: None };
+    let spawn = Spawn { turn, argv, cwd: workplace.place().project().to_path_buf(), env, stdin, output, errors: None, group_record: None };
     let running = workplace.children().spawn(spawn).map_err(|e| e.to_string())?;
     let ending = Ending { timeout: Some(longest), grace: GRACE, keep: false };
     let ended = running.wait(ending, &mut std::pin::pin!(std::future::pending::<()>())).await.map_err(|e| e.to_string());

@@ -10,6 +10,7 @@ mod arm;
 mod board;
 mod keeping;
 mod leftovers;
+mod mcp;
 mod model;
 mod restore;
 mod run;

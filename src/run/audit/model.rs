@@ -123,7 +123,7 @@ impl Asking {
     }
 
     fn spending<'a>(&'a self, ledger: &'a Ledger) -> Spending<'a> {
-        Spending { ledger, prices: &self.prices, model: &self.model, teammate: AUDIT, task: None, turn: &self.id }
+        Spending { ledger, prices: &self.prices, paid: (&self.model).into(), teammate: AUDIT, task: None, turn: &self.id }
     }
 }
 

@@ -151,7 +151,7 @@ impl Change {
 }
 
 #[allow(clippy::needless_pass_by_value)] // As `map_err` gives it.
-fn told(error: board::Error) -> String {
+pub(super) fn told(error: board::Error) -> String {
     error.to_string()
 }
 
@@ -160,7 +160,7 @@ fn one_line(subject: &str) -> Result<String, String> {
     if line.is_empty() { Err("a task says in one line what is to be done: give it a `subject`".into()) } else { Ok(line) }
 }
 
-fn read_id(text: &str) -> Result<TaskId, String> {
+pub(super) fn read_id(text: &str) -> Result<TaskId, String> {
     text.trim().parse().map_err(|e| format!("{e}"))
 }
 

@@ -39,6 +39,7 @@ struct Ready<'a> {
     cwd: CString,
     stdin: c_int,
     output: c_int,
+    errors: c_int,
     record: Option<(c_int, Vec<u8>)>,
     confinement: Option<confinement::Ready<'a>>,
     mask: libc::sigset_t,
@@ -98,6 +99,7 @@ fn begin(launch: &Launch<'_>) -> Result<(Pid, OwnedFd), Refused> {
         cwd: text(launch.cwd.as_os_str())?,
         stdin: launch.stdin.unwrap_or(&null).as_raw_fd(),
         output: launch.output.as_raw_fd(),
+        errors: launch.errors.as_raw_fd(),
         record: launch.record.map(|(file, turn)| (file.as_raw_fd(), turn.as_bytes().to_vec())),
         confinement: launch.confinement.map(Confinement::ready),
         // SAFETY: a signal set is plain data, filled in before it is used.
@@ -211,7 +213,7 @@ unsafe fn become_program(ready: &mut Ready<'_>) -> (Step, c_int) {
         if libc::setpgid(0, 0) != 0 || !reset_signals() {
             return (Step::Begin, errno());
         }
-        let streams = [(ready.stdin, 0), (ready.output, 1), (ready.output, 2)];
+        let streams = [(ready.stdin, 0), (ready.output, 1), (ready.errors, 2)];
         if streams.iter().any(|&(from, to)| libc::dup2(from, to) < 0) {
             return (Step::Begin, errno());
         }

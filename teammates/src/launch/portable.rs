@@ -38,7 +38,7 @@ impl Exit {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(launch.cwd).env_clear().envs(launch.env.iter().copied()).process_group(0);
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-        command.stdout(launch.output.try_clone().map_err(begin)?).stderr(launch.output.try_clone().map_err(begin)?);
+        command.stdout(launch.output.try_clone().map_err(begin)?).stderr(launch.errors.try_clone().map_err(begin)?);
         if let Some((file, turn)) = launch.record {
             let (file, turn) = (file.try_clone().map_err(begin)?, turn.as_bytes().to_vec());
             // SAFETY: `append_self` makes system calls and computes on its stack: it allocates nothing, frees nothing

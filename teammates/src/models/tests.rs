@@ -8,7 +8,14 @@ fn chain(front: &str, config: &str) -> Result<Vec<String>, ModelError> {
     let variable = |name: &str| (name != "UNSET").then(|| "sk-test".to_owned());
     let http = Http::new(Timeouts::default(), Proxies::None).unwrap();
     let sources = Sources { config: &config, project: Path::new("/project"), home: None, variable: &variable, http };
-    Ok(of_profile(&profile, &sources)?.iter().map(|model| format!("{model:?} {} {}", model.api.api(), model.context)).collect())
+    Ok(of_profile(&profile, &sources)?.iter().map(described).collect())
+}
+
+fn described(way: &Way) -> String {
+    match way {
+        Way::Model(model) => format!("{model:?} {} {}", model.api.api(), model.context),
+        Way::Agent(agent) => format!("{agent:?} of {} {}", agent.account, agent.keys()[1]),
+    }
 }
 
 #[test]
@@ -36,4 +43,35 @@ fn what_cannot_be_called_says_why() {
     assert_eq!(chain("runner: openai\nmodel: m\ntoolMode: jsn", ""), Err(ModelError::ToolMode("jsn".into())));
     let unset = "[accounts.a]\nkind = \"anthropic\"\nkeyEnv = \"UNSET\"";
     assert!(matches!(chain("runner: anthropic\nmodel: m", unset), Err(ModelError::Account(_))));
+}
+
+#[test]
+fn a_coding_cli_is_one_of_the_chain() {
+    assert_eq!(chain("runner: claude-code", "").unwrap(), ["claude-code of claude-code claude-code/claude-code"]);
+    let config = "[accounts.plan]\nkind = \"claude-code\"\n[accounts.team]\nkind = \"codex\"";
+    assert_eq!(
+        chain("runner: claude-code\nmodel: opus\nfallback: [codex/gpt, gemini]", config).unwrap(),
+        ["claude-code/opus of plan plan/opus", "codex/gpt of team team/gpt", "gemini of gemini gemini/gemini"]
+    );
+    assert_eq!(chain("runner: codex\nfallback: anthropic/big", "").unwrap(), ["codex of codex codex/codex", "anthropic/big anthropic 200000"]);
+    // A subscription and a key of the same provider are the same provider.
+    assert_eq!(chain("runner: claude-code\nfallback: anthropic/big", ""), Err(ModelError::SameProvider("anthropic/big".into())));
+    assert_eq!(chain("runner: openai\nmodel: o\nfallback: codex", ""), Err(ModelError::SameProvider("codex".into())));
+    assert!(matches!(chain("runner: codex\naccount: plan", config), Err(ModelError::OtherKind { .. })));
+    assert!(matches!(chain("runner: nobody", ""), Err(ModelError::NoCli { .. })));
+    let own = "[clis.mine]\nprovider = \"me\"\nprogram = \"mine\"\narguments = []\nevents = []";
+    assert_eq!(chain("runner: mine\nmodel: m", own).unwrap(), ["mine/m of mine mine/m"]);
+    assert!(matches!(chain("runner: mine", "[clis.mine]\nprogram = 1"), Err(ModelError::Cli(_))));
+}
+
+#[test]
+fn what_keeps_a_cli_from_being_asked_is_its_accounts_or_its_models() {
+    let profile = parse("---\nrunner: claude-code\nmodel: opus\nfallback: codex\n---\n", Path::new("alice.md"), Origin::Crew).unwrap();
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let limits = |keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), Limit { why: (*key).into(), ..Limit::default() })).collect::<BTreeMap<_, _>>();
+    let of = |keys: &[&str]| limit(&profile, &Config::default(), &limits(keys), now);
+    assert_eq!(of(&["claude-code"]), None, "the other can be asked");
+    assert!(of(&["claude-code", "codex"]).is_some());
+    assert!(of(&["claude-code/opus", "codex/codex"]).is_some());
+    assert_eq!(of(&["claude-code/other", "codex"]), None);
 }

@@ -12,6 +12,7 @@ use super::*;
 use crate::account::Key;
 use crate::conversation::{Role, check};
 use crate::fixture::run;
+use crate::models::Model;
 use crate::profile::{Origin, parse};
 use crate::provider::anthropic::Anthropic;
 use crate::provider::fake::{Answer, End, Server, sse};
@@ -118,9 +119,10 @@ impl Stage {
         let inbox = Arc::new(Inbox::open(Arc::new(workplace.place().inboxes().unwrap()), &profile.name).unwrap());
         let others = Rc::new(Others::default());
         let millis = Duration::from_millis;
-        let models = urls.iter().enumerate().map(|(place, url)| model(place, url)).collect();
+        let ways = urls.iter().enumerate().map(|(place, url)| model(place, url).into()).collect();
         let thinking = Thinking {
-            models,
+            ways,
+            program: "crew".into(),
             crews: Rc::new(OfTurn(Rc::clone(&others))),
             gatekeeper: Rc::new(OfTurn(Rc::clone(&others))),
             hidden: Vec::new(),

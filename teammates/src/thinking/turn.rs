@@ -50,8 +50,8 @@ enum Then {
 
 impl Thinker {
     /// Performs a turn with one model.
-    pub(super) async fn with(&self, go: &Go<'_>, mind: &mut Mind, journal: &mut Journal) -> With {
-        let Go { turn, model, before, has_other, diary, cancel } = *go;
+    pub(super) async fn with(&self, go: &Go<'_>, model: &Model, mind: &mut Mind, journal: &mut Journal) -> With {
+        let Go { turn, before, has_other, diary, cancel, .. } = *go;
         let Mind { conversation, hands, .. } = mind;
         let hands = match hands_for(self, hands, turn) {
             Ok(hands) => hands,
@@ -209,7 +209,7 @@ impl Under<'_> {
     fn spending(&self) -> Spending<'_> {
         let (thinker, at) = (self.thinker, &self.turn.at);
         let task = at.task.as_ref().map(board::task_id::TaskId::as_str);
-        Spending { ledger: &thinker.ledger, prices: &thinker.thinking.prices, model: self.model, teammate: at.name.as_str(), task, turn: &at.turn }
+        Spending { ledger: &thinker.ledger, prices: &thinker.thinking.prices, paid: self.model.into(), teammate: at.name.as_str(), task, turn: &at.turn }
     }
 
     /// Runs the calls of an answer, and tells their results. A post that is refused ends nothing.

@@ -47,3 +47,6 @@ pub(super) const CUT_OFF: &str = "Your answer was as long as it may be and was c
 
 /// What a model is told that its provider paused.
 pub(super) const GO_ON: &str = "Go on.";
+
+/// Where a coding CLI has the team's tools.
+pub(super) const BY_SERVER: &str = "The team's tools (`post`, `idle`, `read_thread` and the others) are those of the MCP server `crew`. After your post, stop.";

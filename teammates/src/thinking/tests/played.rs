@@ -22,7 +22,7 @@ impl Stage {
 
     /// With that model alone.
     fn with_model(mut self, model: Model) -> Stage {
-        Rc::get_mut(&mut self.thinker).unwrap().thinking.models = vec![model];
+        Rc::get_mut(&mut self.thinker).unwrap().thinking.ways = vec![model.into()];
         self
     }
 

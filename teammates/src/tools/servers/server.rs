@@ -220,7 +220,7 @@ impl Server {
         let turn = format!("server-{}", turn::fresh());
         let output = File::from(OwnedFd::from(its_output));
         let stdin = Some(File::from(OwnedFd::from(its_input)));
-        let spawn = Spawn { turn: &turn, argv: words, cwd, env, stdin, output: &output, group_record: Some(&self.means.groups) };
+        let spawn = Spawn { turn: &turn, argv: words, cwd, env, stdin, output: &output, errors: None, group_record: Some(&self.means.groups) };
         let running = self.means.children.spawn(spawn).map_err(|e| failed(&e))?;
         drop(output);
         let process = Process::keep(running, turn, &self.means);

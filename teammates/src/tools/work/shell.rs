@@ -193,6 +193,7 @@ impl Shell {
             env,
             stdin: None,
             output: &writing.file,
+            errors: None,
             group_record: self.terms.groups.as_ref(),
         };
         let running = match &confinement {

@@ -1,0 +1,187 @@
+//! What was heard of a coding CLI in a turn, and what that means for the turn. Pure.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use board::run::Lasts;
+use jiff::Timestamp;
+
+use crate::clis::Cli;
+use crate::clis::events::Event;
+use crate::conversation::ToolCall;
+use crate::opening::one_line;
+use crate::process::{Ended, SpawnError};
+
+/// So many of the last lines of standard error are kept, for people.
+const LAST: usize = 5;
+
+/// What was heard so far.
+pub(super) struct Heard {
+    /// When it was started.
+    pub(super) since: Instant,
+    /// What it may not use, each once.
+    pub(super) denied: Vec<String>,
+    session: bool,
+    no_session: bool,
+    no_tools: Option<String>,
+    limit: Option<(Option<Timestamp>, String)>,
+    failed: Option<(Option<u16>, String)>,
+    used: bool,
+    calls: HashMap<String, ToolCall>,
+    complaints: Vec<String>,
+}
+
+/// What it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It has its post.
+    Posted,
+    /// It ended without one, and how.
+    Silent(String),
+    /// It cannot go on, and the same again would not either.
+    Failed(String),
+    /// Its conversation cannot be gone on with; a new one can.
+    Anew(String),
+    /// It is not to be asked now.
+    Stopped {
+        /// That is its account's, not its model's alone.
+        whole_account: bool,
+        lasts: Lasts,
+        why: String,
+    },
+}
+
+impl Default for Heard {
+    fn default() -> Heard {
+        Heard {
+            since: Instant::now(),
+            denied: Vec::new(),
+            session: false,
+            no_session: false,
+            no_tools: None,
+            limit: None,
+            failed: None,
+            used: false,
+            calls: HashMap::new(),
+            complaints: Vec::new(),
+        }
+    }
+}
+
+impl Heard {
+    /// Something more.
+    pub(super) fn add(&mut self, event: Event) {
+        match event {
+            Event::Session(_) => self.session = true,
+            Event::NoSession => self.no_session = true,
+            Event::NoTools(why) => self.no_tools = Some(why),
+            Event::Limit { until, text } => self.limit = Some((until, text)),
+            Event::Failed { status, text } => {
+                // What is said with a status says more than what is said without.
+                let (had, said) = self.failed.take().unwrap_or_default();
+                self.failed = Some((had.or(status), if text.is_empty() { said } else { text }));
+            }
+            Event::Denied(tool) if !self.denied.contains(&tool) => self.denied.push(tool),
+            Event::Calls { id, name, input } => drop(self.calls.insert(id.clone(), ToolCall { id, name, input, malformed: None })),
+            Event::Used(_) => self.used = true,
+            Event::Denied(_) | Event::Said(_) | Event::Result { .. } | Event::Compacted => {}
+        }
+    }
+
+    /// A line of its standard error.
+    pub(super) fn complained(&mut self, line: &str) {
+        if self.complaints.len() == LAST {
+            self.complaints.remove(0);
+        }
+        self.complaints.push(one_line(line, 300));
+    }
+
+    /// The call of that id.
+    pub(super) fn call(&self, id: &str) -> Option<&ToolCall> {
+        self.calls.get(id)
+    }
+
+    /// Whether its conversation has begun.
+    pub(super) fn began(&self) -> bool {
+        self.session
+    }
+
+    /// Whether its model has answered.
+    pub(super) fn is_answered(&self) -> bool {
+        self.used && self.failed.is_none() && self.limit.is_none()
+    }
+
+    /// What it goes on doing leads nowhere.
+    pub(super) fn cannot_go_on(&self) -> bool {
+        self.no_tools.is_some() || self.no_session
+    }
+
+    /// The limit that it has reached.
+    pub(super) fn what_stops_it(&self) -> Option<(Option<Timestamp>, String)> {
+        self.limit.clone()
+    }
+
+    fn complaint(&self) -> String {
+        self.complaints.iter().filter(|line| !line.trim().is_empty()).cloned().collect::<Vec<_>>().join(" / ")
+    }
+}
+
+impl Judged {
+    /// It could not be started. Where its program is not there, that is a person's to mend.
+    pub(super) fn not_started(cli: &Cli, error: &SpawnError, no_program: bool) -> Judged {
+        match no_program {
+            true => {
+                let how = if cli.install.is_empty() { String::new() } else { format!(": install it ({})", cli.install) };
+                Judged::Stopped { whole_account: true, lasts: Lasts::UntilMended, why: format!("{error}{how}") }
+            }
+            false => Judged::Failed(error.to_string()),
+        }
+    }
+}
+
+/// What a turn has come to.
+pub(super) fn judge(heard: &Heard, posted: bool, cli: &Cli, ended: &Result<Ended, String>) -> Judged {
+    let program = &cli.program;
+    let stopped = |whole_account, lasts, why: String| Judged::Stopped { whole_account, lasts, why };
+    if posted {
+        return Judged::Posted;
+    }
+    if heard.no_session {
+        return Judged::Anew(format!("{program} does not have it any more"));
+    }
+    if let Some((until, text)) = &heard.limit {
+        let lasts = until.map_or(Lasts::Unknown, Lasts::Until);
+        return stopped(true, lasts, format!("{program} is at its usage limit ({})", one_line(text, 200)));
+    }
+    if let Some(why) = &heard.no_tools {
+        return Judged::Failed(format!("{program} could not start the team's tools, `crew mcp` ({})", one_line(why, 200)));
+    }
+    if let Some((status, text)) = &heard.failed {
+        let text = if text.is_empty() { heard.complaint() } else { one_line(text, 300) };
+        let why = |what: &str| format!("{program} {what}: {text}");
+        let log_in = || match cli.login.as_str() {
+            "" => String::new(),
+            login => format!(" ({login}; then `crew start`)"),
+        };
+        return match status {
+            Some(401 | 403) => stopped(true, Lasts::UntilMended, format!("{}{}", why("is not logged in, or its key is not accepted"), log_in())),
+            Some(402) => stopped(true, Lasts::UntilMended, why("has no credit left")),
+            Some(404) => stopped(false, Lasts::UntilMended, why("does not have that model")),
+            Some(413) => Judged::Anew(why("has no room left in its conversation")),
+            Some(408 | 429) => stopped(true, Lasts::Unknown, why("is asked too much")),
+            Some(500..) => stopped(true, Lasts::Unknown, why("does not reach its model, or that is overloaded")),
+            _ => Judged::Failed(why("failed")),
+        };
+    }
+    if !heard.denied.is_empty() {
+        let tools = heard.denied.join(", ");
+        return Judged::Failed(format!("{program} was not allowed to use {tools}: `permissionMode` in its teammate's file allows more"));
+    }
+    match ended {
+        Ok(Ended::Exited(0)) => Judged::Silent(format!("{program} ended without a post")),
+        Ok(Ended::Exited(code)) => Judged::Failed(format!("{program} ended with exit code {code}: {}", heard.complaint())),
+        Ok(Ended::Signaled(signal)) => Judged::Failed(format!("{program} was ended by signal {signal}")),
+        Ok(Ended::TimedOut | Ended::Cancelled) => Judged::Silent(format!("{program} was ended before it had a post")),
+        Err(e) => Judged::Failed(e.clone()),
+    }
+}
