@@ -4,11 +4,10 @@ set -euo pipefail
 name=$1 program=$2 scratch=$3 CREW=$4
 ip link set lo up
 mount --bind "$scratch" "$scratch"
-mount -o remount,bind,ro /
+cd "$scratch"
 export TMPDIR=$scratch/tmp HOME=$scratch/$name PATH=$scratch/$name/bin:$PATH
 mkdir -p "$HOME/bin"
 ln -sf "$program" "$HOME/bin/$name"
-cd "$scratch"
 source "$(dirname "${BASH_SOURCE[0]}")/../models/common.sh"
 
 asked=$ground/asked out=$ground/out
@@ -16,15 +15,15 @@ serve "$ground/server" node "$root/tests/clis/server.mjs" "$asked"
 
 # What a person has set up: an environment, settings of the program's own, lines of the teammate's file. Their models are
 # served at $url.
-runner=$name model_prefix='' front="baseUrl: $url" reset=false
+runner=$name front="baseUrl: $url" prefix='' reset=false limit='is at its usage limit' no_tools='ended without a post'
 case $name in
     claude)
         # As with a subscription: with a key it does not say until when a limit is.
         export CLAUDE_CODE_OAUTH_TOKEN=$key CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-        runner=claude-code reset=true
+        runner=claude-code reset=true no_tools="could not start the team's tools"
         ;;
     codex)
-        front="account: peer"
+        front="account: peer" no_tools="could not start the team's tools"
         ;;
     gemini)
         export GEMINI_API_KEY=$key
@@ -33,14 +32,14 @@ case $name in
         export KEY_OF_FAKE=$key OPENCODE_DISABLE_MODELS_FETCH=1
         mkdir -p "$HOME/.config/opencode"
         node "$root/tests/clis/opencode.mjs" "$url/v1" >"$HOME/.config/opencode/opencode.json"
-        model_prefix=fake/ front=''
+        front='' prefix=fake/ limit='is asked too much'
         ;;
 esac
 
 # member SCENE MODEL FRONT: alice in $ground/SCENE, by the model of that name.
 member() {
     dir=$ground/$1
-    alice "$dir" "$runner" "model: $model_prefix$2
+    alice "$dir" "$runner" "model: $prefix$2
 $front
 $3"
     account openai "$url/v1" >"$dir/project/.crew/config.toml"
@@ -55,6 +54,16 @@ instead() {
 
 task() { printf 'Write %s.txt.' "$1"; }
 has() { printf "test \"\$(cat %s.txt)\" = 'content of %s.txt'" "$1" "$1"; }
+
+if [[ $name = codex ]]; then
+    # Its own sandbox can be made only where there is no other.
+    member sandboxed works ''
+    works_on "$dir" "$(task one)" --check "$(has one)"
+    check "in its own sandbox a task is claimed and done" "$dir/task.json" '"completed"'
+    front+=$'\npermissionMode: danger-full-access'
+fi
+# Nothing but the scratch directory can be written to from here on.
+mount -o remount,bind,ro /
 
 # --- two tasks, one after the other, in one conversation
 member works works ''
@@ -84,27 +93,29 @@ goes_wrong() {
     run_of "$dir" '"state":"rate_limited"'
 }
 goes_wrong limited limited ''
-check "at a usage limit the run is rate_limited" "$dir/status" '"state":"rate_limited"' 'is at its usage limit'
+check "at a usage limit the run is rate_limited" "$dir/status" '"state":"rate_limited"' "$limit"
 if $reset; then
     # In the hour after next, at the latest.
     hour=$(date -u -d '+1 hour' +%Y-%m-%dT%H)
     check "until the reset that the vendor says" "$dir/status" "\"until\":\"$hour"
 fi
 goes_wrong refused refused ''
-check "a wrong key pauses the run, and is named" "$dir/status" '"state":"paused"' 'its key is not accepted' '401'
+check "a wrong key pauses the run, and is named" "$dir/status" '"state":"paused"' 'its key is not accepted' 'the key is wrong'
 
 # --- errors with which the program itself is content
 member broken works ''
 instead 'export OPENCODE_CONFIG_CONTENT=${OPENCODE_CONFIG_CONTENT//"$crew"/"$crew-is-not-there"}
+[[ -z ${GEMINI_CLI_HOME-} ]] || sed -i "s|$crew|&-is-not-there|" "$GEMINI_CLI_HOME/.gemini/settings.json"
 exec "$cli" "${@//"$crew"/"$crew-is-not-there"}"'
 works_on "$dir" "$(task one)" --retries 0
-check "without the team's tools its turn has failed" "$dir/log" "could not start the team's tools"
+check "without the team's tools its turn has failed" "$dir/log" "$no_tools"
 check "and nothing is called done" "$dir/task.json" '"failed"'
 
 case $name in
     claude) member denied denied 'permissionMode: default' ;;
     codex)
-        member denied works ''
+        # Where it may do everything, it may use all tools.
+        front='account: peer' member denied works ''
         instead 'exec "$cli" "${@//\"approve\"/\"prompt\"}"'
         ;;
     opencode)
@@ -137,19 +148,19 @@ process_of() {
 }
 # hung FILE: waits until a model has been asked for it and says nothing more.
 hung() {
-    until grep -qs "\"hangs\":true.*Write $1.txt" "$asked" || ! kill -0 $!; do sleep 0.1; done
+    until grep -qF "\"hangs\":\"$1.txt\"" "$asked" || ! kill -0 $!; do sleep 0.1; done
 }
 member killed hangs ''
 instead 'echo $$ >"${0%/program}/pid"
 exec "$cli" "$@"'
-works_on "$dir" "$(task three)" --check "$(has three)" &
+works_on "$dir" "$(task three)" --check "$(has three)" --retries 1 &
 hung three
 kill -9 "$(cat "$dir/pid")"
 wait $!
 check "it is killed: the turn has failed" "$dir/log" 'signal 9'
 check "and the task comes back and is finished" "$dir/task.json" '"completed"'
 
-works_on "$dir" "$(task four)" --check "$(has four)" &
+works_on "$dir" "$(task four)" --check "$(has four)" 2>/dev/null &
 hung four
 kill -9 "$(process_of "$CREW spawn alice")"
 wait $!

@@ -52,7 +52,7 @@ const models = {
         const name = file(asked);
         if (hung.has(name)) return works(asked);
         hung.add(name);
-        return { text: "I begin.", hangs: true };
+        return { text: "I begin.", hangs: name };
     },
     // Writes, and gives up if it may not.
     denied: (asked) => (asked.calls.length ? { text: "I may not." } : writes(asked, file(asked), "x")),

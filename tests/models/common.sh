@@ -9,6 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-checks.XXXXXX")
 peers=${CREW_PEERS:-$ground/peers}
 key=sk-test-of-models
+export KEY_OF_PEER=$key GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
 passed=0 failed=0 skipped=0
 started=()
 
@@ -100,11 +101,9 @@ account() {
     printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
 }
 
-# board_in DIR: makes the current directory, DIR/project, a git repository with a board, and sets what crew needs there. What
-# crew keeps is in DIR/home.
+# board_in DIR: makes the current directory, DIR/project, a git repository with a board. What crew keeps is in DIR/home.
 board_in() {
-    export CREWBOARD_HOME=$1/home KEY_OF_PEER=$key
-    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+    export CREWBOARD_HOME=$1/home
     git init --quiet
     git add .
     git -c user.name=t -c user.email=t@example.org commit --quiet -m first
