@@ -71,6 +71,8 @@ works_on "$dir" "$(task one)" --check "$(has one)"
 check "a task is claimed and done" "$dir/task.json" '"completed"'
 check "it read the thread, wrote the file with its own tool, and posted" "$asked" '"calls":["read_thread"]' '"calls":["read_thread",' ',"post"]'
 check "what it took is on record" "$dir/quota.json" '"calls":' '"inputTokens":'
+(cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" doctor) >"$out" 2>&1 || true
+check "doctor says where it is, and its version" "$out" "cli: $runner: $HOME/bin/$name is $("$program" --version 2>/dev/null | head -n 1)"
 works_on "$dir" "$(task two)" --check "$(has two)"
 check "the next one too" "$dir/log" 'task 2: done'
 check "the conversation went on in the next process" "$asked" '"before":["read_thread",'
@@ -78,6 +80,17 @@ find "$dir/home" -name sessions.json -exec cat {} + >"$out"
 check "it is in sessions.json" "$out" '"alice":' "\"$runner\":" '"id":'
 { grep -rlF "$key" "$dir" || echo "the key is in no file"; } >"$out"
 check "the key" "$out" "the key is in no file"
+
+# --- a conversation that it makes shorter. Of the others none says so among its events
+if [[ $name = claude ]]; then
+    work='"before":["read_thread","Write","post"],"calls":[]'
+    check "who goes on is not told again who it is" "$asked" "\"model\":\"works\",$work,\"told\":false"
+    member fills fills ''
+    works_on "$dir" "$(task one)" --check "$(has one)"
+    check "its conversation is made shorter within a turn" "$dir/task.json" '"completed"'
+    works_on "$dir" "$(task two)" --check "$(has two)"
+    check "and with the next it is told again who it is" "$asked" "\"model\":\"fills\",$work,\"told\":true"
+fi
 
 # --- a run: credited work, and in the same conversation the goal
 member ends ends ''
@@ -95,9 +108,8 @@ goes_wrong() {
 goes_wrong limited limited ''
 check "at a usage limit the run is rate_limited" "$dir/status" '"state":"rate_limited"' "$limit"
 if $reset; then
-    # In the hour after next, at the latest.
-    hour=$(date -u -d '+1 hour' +%Y-%m-%dT%H)
-    check "until the reset that the vendor says" "$dir/status" "\"until\":\"$hour"
+    until=$(grep -o '"until":[0-9]*' "$asked" | head -n 1)
+    check "until the reset that the vendor says" "$dir/status" "\"until\":\"$(date -u -d "@${until#*:}" +%FT%TZ)"
 fi
 goes_wrong refused refused ''
 check "a wrong key pauses the run, and is named" "$dir/status" '"state":"paused"' 'its key is not accepted' 'the key is wrong'

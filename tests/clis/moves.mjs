@@ -23,7 +23,7 @@ const reads = (asked, name) =>
 
 const looks = { calls: [{ tool: "read_thread", input: {} }] };
 const posts = (text) => ({ calls: [{ tool: "post", input: { kind: "work_done", text } }] });
-const file = (asked) => [...asked.prompt.matchAll(/Write (\S+\.txt)/g)].at(-1)?.[1] ?? "unasked.txt";
+const file = (asked) => [...asked.prompt.matchAll(/Write (\S+?\.txt)/g)].at(-1)?.[1] ?? "unasked.txt";
 
 // Looks, writes the file that the task names, posts, and says that it has.
 function works(asked) {
@@ -38,6 +38,15 @@ function ends(asked) {
     return asked.calls.length ? { text: "My move is made." } : { calls: [{ tool: "post", input: { kind: "done", text: "all is written" } }] };
 }
 
+// The same, but its conversation is full when it has looked for the first time. A summary is what it is to do.
+const full = [];
+function fills(asked) {
+    if (asked.prompt.includes("Respond with TEXT ONLY")) return { text: `<summary>Write ${full[0]}.</summary>` };
+    if (full.length) return works(asked);
+    full.push(file(asked));
+    return { ...works(asked), used: 990_000 };
+}
+
 const limit = "You’ve hit your usage limit. You've hit your 5-hour limit · resets 5:30am (UTC). rate_limit_event: rejected";
 
 const hung = new Set();
@@ -45,6 +54,7 @@ const hung = new Set();
 const models = {
     works,
     ends,
+    fills,
     limited: () => ({ limit: true }),
     refused: () => ({ status: 401, type: "authentication_error", message: "the key is wrong" }),
     // Says nothing more when it is first asked for a file; afterwards it works.

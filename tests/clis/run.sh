@@ -21,7 +21,7 @@ program_of() {
         opencode) ls "$modules"/opencode-*/bin/opencode ;;
         *) ls "$modules/.bin/$1" ;;
     esac 2>/dev/null | while read -r program; do
-        if HOME=$ground/home "$program" --version >/dev/null 2>&1; then
+        if HOME=$ground/home TMPDIR=$ground/tmp "$program" --version >/dev/null 2>&1; then
             printf '%s\n' "$program"
             break
         fi
@@ -45,7 +45,7 @@ for name in "${@:-claude codex gemini opencode}"; do
         fi
         build
         printf '\n=== %s (%s)\n' "$each" "${package[$each]}"
-        if "${alone[@]}" bash "$root/tests/clis/alone.sh" "$each" "$program" "$ground" "$(realpath "$CREW")"; then
+        if "${alone[@]}" env -i PATH="$PATH" LANG=C.UTF-8 bash "$root/tests/clis/alone.sh" "$each" "$program" "$ground" "$(realpath "$CREW")"; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))

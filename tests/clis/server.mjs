@@ -9,7 +9,8 @@ const log = process.argv[2];
 appendFileSync(log, "");
 let made = 0;
 const id = (kind) => `${kind}_${String(++made).padStart(8, "0")}`;
-const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+// When the limits end.
+const reset = Math.floor(Date.now() / 1000) + 3600;
 
 // A conversation as `moves.mjs` knows it, whatever the API: `prompt` (the last thing said to the model), `calls` (the names of
 // the tools that it has called since), `before` (those that it had called earlier), `tools` (those it may call, by the
@@ -44,14 +45,14 @@ const anthropic = {
         const asked = new Asked(body.model);
         for (const { role, content } of body.messages) {
             const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-            if (role === "user" && !blocks.some((block) => block.type === "tool_result")) asked.said(blocks);
+            if (role === "user") asked.said(blocks);
             for (const block of blocks) if (block.type === "tool_use") asked.called(block.name);
         }
         for (const tool of body.tools ?? []) asked.may(tool.name);
         return asked;
     },
-    *answer(body, { text, calls }) {
-        const usage = { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 0 };
+    *answer(body, { text, calls, used = 100 }) {
+        const usage = { input_tokens: used, output_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 0 };
         const message = { id: id("msg"), type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage };
         yield { type: "message_start", message };
         const blocks = [
@@ -71,8 +72,8 @@ const anthropic = {
     },
     refuses: (status, type, message) => ({ status, body: { type: "error", error: { type, message }, request_id: id("req") } }),
     limited() {
-        const window = (name) => ({ [`${name}-status`]: "rejected", [`${name}-reset`]: inAnHour(), [`${name}-utilization`]: "1.0" });
-        const headers = { status: "rejected", reset: inAnHour(), "representative-claim": "five_hour", ...window("5h") };
+        const window = (name) => ({ [`${name}-status`]: "rejected", [`${name}-reset`]: reset, [`${name}-utilization`]: "1.0" });
+        const headers = { status: "rejected", reset: reset, "representative-claim": "five_hour", ...window("5h") };
         return {
             ...this.refuses(429, "rate_limit_error", "This request would exceed your account's rate limit."),
             headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`anthropic-ratelimit-unified-${name}`, value])),
@@ -112,8 +113,8 @@ const responses = {
     },
     refuses: (status, code, message) => ({ status, body: { error: { type: "invalid_request_error", code, message } } }),
     limited() {
-        const error = { type: "usage_limit_reached", message: "The usage limit has been reached", plan_type: "plus", resets_at: inAnHour() };
-        const headers = { "x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": inAnHour() };
+        const error = { type: "usage_limit_reached", message: "The usage limit has been reached", plan_type: "plus", resets_at: reset };
+        const headers = { "x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": reset };
         return { status: 429, headers, body: { error } };
     },
 };
@@ -174,9 +175,11 @@ const gemini = {
 async function answer(request, response, api, path, body) {
     const asked = api.read(body, path);
     const says = asked.tools.size ? move(asked) : { text: "a title" };
+    if (says.limit) says.until = reset;
     const { model, prompt, calls, before } = asked;
-    const end = prompt.slice(-300);
-    appendFileSync(log, `${JSON.stringify({ model, before, calls, says, prompt: end })}\n`);
+    // Whether it was told with this who it is.
+    const told = prompt.includes("<identity>");
+    appendFileSync(log, `${JSON.stringify({ model, before, calls, told, says })}\n`);
     if (says.status || says.limit) {
         const { status, headers, body: refusal } = says.limit ? api.limited() : api.refuses(says.status, says.type, says.message);
         response.writeHead(status, { "content-type": "application/json", ...headers });
@@ -187,7 +190,8 @@ async function answer(request, response, api, path, body) {
     // A call of a tool that is not there is not made.
     const wanted = (says.calls ?? []).filter(({ tool }) => asked.tools.has(tool));
     const text = wanted.length < (says.calls ?? []).length ? "The tool that I want is not there." : says.text;
-    for (const event of api.answer(body, { text, calls: wanted.map(({ tool, input }) => ({ ...asked.tools.get(tool), input })) })) {
+    const made_calls = wanted.map(({ tool, input }) => ({ ...asked.tools.get(tool), input }));
+    for (const event of api.answer(body, { text, calls: made_calls, used: says.used })) {
         response.write(`${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
         // It never comes further than its first word.
         if (says.hangs) return;

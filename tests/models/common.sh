@@ -10,6 +10,8 @@ ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-checks.XXXXXX")
 peers=${CREW_PEERS:-$ground/peers}
 key=sk-test-of-models
 export KEY_OF_PEER=$key GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+# What installs keep for the next time is kept nowhere.
+export npm_config_cache=$ground/npm-cache PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1
 passed=0 failed=0 skipped=0
 started=()
 
@@ -66,6 +68,7 @@ install_pip() {
 serve() {
     local out=$1 tries=0
     shift
+    : >"$out"
     "$@" >"$out" 2>"$out.err" &
     started+=($!)
     until url=$(head -n 1 "$out") && [[ -n $url ]]; do
