@@ -339,7 +339,7 @@ impl Task {
                 "dependsOn" => typed(value).map(|ids| task.depends_on = Some(ids)),
                 "priority" => typed(value).map(|priority| task.priority = priority),
                 "tier" => typed(value).map(|tier| task.tier = Some(tier)),
-                "role" => text(value).map(|role| task.role = Some(role)),
+                "role" => text(value).map(|role| task.role = Some(role).filter(|role| !role.is_empty())),
                 "needs" => typed(value).map(|needs| task.needs = needs),
                 "plan" => text(value).map(|plan| task.plan = Some(plan)),
                 "run" => command(value).map(|run| task.run = Some(run)),
@@ -487,8 +487,8 @@ mod tests {
 
     #[test]
     fn only_a_subject_is_required() {
-        let task = read(r#"{"subject":"x","owner":"","blockedBy":null,"priority":null,"id":7}"#).unwrap();
-        assert_eq!((task.status, task.owner, task.other_id), (Status::Pending, None, None));
+        let task = read(r#"{"subject":"x","owner":"","role":"","blockedBy":null,"priority":null,"id":7}"#).unwrap();
+        assert_eq!((task.status, task.owner, task.role, task.other_id), (Status::Pending, None, None, None));
         assert!(task.blocked_by.is_empty());
         assert!(read("{}").unwrap_err().reason.contains("subject"));
         assert_eq!(read(r#"{"subject":"x","id":"99"}"#).unwrap().other_id.as_deref(), Some("99"));

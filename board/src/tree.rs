@@ -9,9 +9,12 @@
 //! board, that state is left out, too.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffFindOptions, DiffFormat, DiffLine, DiffOptions, ErrorCode, Object, ObjectType, Oid, Tree};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -100,6 +103,26 @@ pub fn diff(place: &Place, from: &str, to: &str, most: usize) -> Result<String> 
 
 /// So many files are looked at to find out which was renamed; with more, they show as removed and added.
 const MOST_RENAMES: usize = 200;
+
+/// Whether a file that differs between two trees, and that is there, was last written in this time.
+///
+/// An error: there is no repository, or it has no such tree.
+pub fn was_written(place: &Place, from: &str, to: &str, since: Timestamp, until: Timestamp) -> Result<bool> {
+    let tree = WorkTree::needed(place)?;
+    let differing = || {
+        let [from, to] = [from, to].map(|id| tree_of(&tree, id));
+        let diff = tree.repository.diff_tree_to_tree(Some(&from?), Some(&to?), None)?;
+        Ok(diff.deltas().filter_map(|delta| delta.new_file().path().map(Path::to_owned)).collect::<Vec<_>>())
+    };
+    let paths: Vec<PathBuf> = differing().map_err(tree.failed("compare trees in"))?;
+    let written = |path: &PathBuf| tree.root.join(path).symlink_metadata().ok().and_then(|file| written_at(&file));
+    Ok(paths.iter().filter_map(written).any(|written| since <= written && written <= until))
+}
+
+/// When a file was last written.
+pub fn written_at(file: &Metadata) -> Option<Timestamp> {
+    Timestamp::new(file.mtime(), i32::try_from(file.mtime_nsec()).ok()?).ok()
+}
 
 fn tree_of<'r>(tree: &'r WorkTree, id: &str) -> std::result::Result<Tree<'r>, git2::Error> {
     let object: Object<'r> = tree.repository.find_object(Oid::from_str(id)?, None)?;

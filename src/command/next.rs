@@ -1,5 +1,7 @@
 //! `crew next`.
 
+use board::clock;
+
 use crate::claimants;
 use crate::context::{Acting, Context};
 use crate::exit::{Exit, Failure};
@@ -18,7 +20,11 @@ impl Next {
         let board = context.seen_board()?;
         let claimant = claimants::by_name(&board, &self.acting.name)?;
         let Some(id) = claimants::first_choice(&board, &claimant) else {
-            context.say(format!("there is nothing that {} could claim; `crew ls` says why", self.acting.name));
+            let name = &self.acting.name;
+            context.say(match board.index().left_until(&claimant, clock::now()) {
+                Some(until) => format!("what {name} could claim was cut short, and is left to the teammate that had begun it until {until}"),
+                None => format!("there is nothing that {name} could claim; `crew ls` says why"),
+            });
             return Ok(Exit::NOTHING_TO_DO);
         };
         match context.json {

@@ -54,7 +54,7 @@ impl Clis {
             }
         }
         if !absent.is_empty() {
-            found.push(said(Level::Note, format!("not installed here, and no teammate turns to them: {}", absent.join(", "))));
+            found.push(said(Level::Ok, format!("not installed here, and no teammate turns to them: {}", absent.join(", "))));
         }
         for (runner, used) in &self.used {
             let by = used.by.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");

@@ -108,7 +108,7 @@ impl<'a> Attempt<'a> {
             env.push(("CREW_RESULTS".into(), logs.join(&name).into()));
         }
         if task.run.is_none() && cwd == workplace.place().project() {
-            lane_move::keep_base(workplace.place(), claimed, &logs)?;
+            lane_move::keep_base(workplace.place(), claimed, seat.name().as_str(), &logs)?;
         }
         env.extend(lane_move::answers(workplace.place(), claimed, &logs)?);
         Ok(Attempt { workplace, seat, claimed, plan, cwd, log, log_path: logs.join(&name), env })

@@ -12,13 +12,15 @@ use board::task::{Attempt, Outcome, Parked, Task};
 use board::task_id::TaskId;
 use board::transition::Ending;
 use board::{Board, Result, clock, tree};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::config;
 use crate::waits::Waits;
 
 /// How long the board's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long after the last line of its log an attempt that died can have written.
+const AFTER_LAST_WORD: SignedDuration = SignedDuration::from_secs(10);
 
 /// How the turn ends because of its post; `None`: as its command and its check say (`work_done` and `done`).
 ///
@@ -81,15 +83,24 @@ pub(crate) fn said(place: &Place, claimed: &Claimed) -> Option<String> {
 }
 
 /// Puts down how the tree stands when a turn on a task without a command begins: its `work_done` is judged by that. What
-/// an attempt had written that was cut short is this one's work too: then it is how the tree stood when that began.
-pub(crate) fn keep_base(place: &Place, claimed: &Claimed, logs: &Dir) -> Result<()> {
-    let cut_short = claimed.task.attempts.last().filter(|last| last.outcome == Outcome::Lost);
-    let before = cut_short.map(|last| base(place, &claimed.task.id, &last.turn)).transpose()?.flatten();
+/// its teammate had written in attempts just before this one that were cut short is this one's work too: then it is how the
+/// tree stood when those began.
+pub(crate) fn keep_base(place: &Place, claimed: &Claimed, by: &str, logs: &Dir) -> Result<()> {
     // What git cannot say now credits nothing and refuses nothing.
-    match before.map_or_else(|| tree::state(place), |before| Ok(Some(before))) {
-        Ok(Some(state)) => logs.replace(&base_file(&claimed.turn), serde_json::json!(state).to_string().as_bytes(), 0o600, false),
-        _ => Ok(()),
-    }
+    let Ok(Some(now)) = tree::state(place) else { return Ok(()) };
+    let is_cut_short = |attempt: &&Attempt| matches!(attempt.outcome, Outcome::Lost | Outcome::Released) && attempt.by == by;
+    let row: Vec<&Attempt> = claimed.task.attempts.iter().rev().take_while(is_cut_short).collect();
+    let left = row.into_iter().rev().find_map(|attempt| left_by(place, &claimed.task.id, attempt, &now));
+    logs.replace(&base_file(&claimed.turn), serde_json::json!(left.as_ref().unwrap_or(&now)).to_string().as_bytes(), 0o600, false)
+}
+
+/// How the tree stood when an attempt began of which there is still something: a file that it can have written, by the time
+/// between its beginning and a little after its last word. What somebody else has changed since then is no work of it.
+fn left_by(place: &Place, task: &TaskId, attempt: &Attempt, now: &tree::State) -> Option<tree::State> {
+    let before = base(place, task, &attempt.turn).ok().flatten()?;
+    let last_word = tree::written_at(&place.log(task, &attempt.turn).metadata().ok()?)?;
+    let until = last_word.checked_add(AFTER_LAST_WORD).ok()?.min(attempt.ended);
+    tree::was_written(place, &before.tree, &now.tree, attempt.started, until).ok()?.then_some(before)
 }
 
 /// How the tree stood when a turn on a task began; `None`: that was not put down, and its exit code and check judge.

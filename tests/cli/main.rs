@@ -8,6 +8,7 @@
 
 mod arm;
 mod board;
+mod clis;
 mod keeping;
 mod leftovers;
 mod mcp;

@@ -6,6 +6,6 @@ mod injected;
 mod limits;
 mod lost;
 mod played;
-mod server;
+pub(crate) mod server;
 mod servers;
 mod together;

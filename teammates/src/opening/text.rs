@@ -18,7 +18,7 @@ fn identity(opening: &Opening<'_>) -> String {
         lines.push(format!("The others: {}.", opening.others.join(", ")));
     }
     if opening.after_cut {
-        lines.push("Your last turn was cut short: what it wrote into files is still there, and nothing of it is in the thread.".into());
+        lines.push("Your last turn was cut short: what it wrote into files is still there, and it has no post in the thread.".into());
     }
     if *voice == Voice::Commands {
         lines

@@ -14,6 +14,7 @@ use board::clock;
 use board::disk::Dir;
 use board::run::Session;
 use jiff::Timestamp;
+use tokio::time::Instant as Moment;
 
 use super::heard::{Heard, Judged, judge};
 use super::journal::Journal;
@@ -170,58 +171,56 @@ impl Under<'_> {
         };
         let ending = Ending { timeout: None, grace: GRACE, keep: false };
         let mut waiting = std::pin::pin!(running.wait(ending, cancel));
-        let mut posted: Option<tokio::time::Instant> = None;
-        let mut ended = None;
-        loop {
+        let mut posted: Option<Moment> = None;
+        let mut ended: Option<Result<Ended, String>> = None;
+        // Its streams, as long as somebody may still write to them.
+        let (mut prints, mut complains) = (true, true);
+        while ended.is_none() || prints || complains {
             let until = match (&ended, posted) {
-                (Some(_), _) => tokio::time::Instant::now() + LAST_LINES,
+                (Some(_), _) => Moment::now() + LAST_LINES,
                 (None, Some(posted)) => posted + AFTER_POST,
-                (None, None) => tokio::time::Instant::now() + LOOK,
+                (None, None) => Moment::now() + LOOK,
             };
             let line = tokio::select! {
-                line = printed.next() => line,
-                line = complained.next() => line.map(|line| {
-                    let line = String::from_utf8_lossy(&line).into_owned();
-                    heard.complained(&line);
-                    events::of_stderr(&line)
-                }),
+                line = printed.next(), if prints => {
+                    prints = line.is_some();
+                    line
+                }
+                line = complained.next(), if complains => {
+                    complains = line.is_some();
+                    line.map(|line| {
+                        let line = String::from_utf8_lossy(&line).into_owned();
+                        heard.complained(&line);
+                        events::of_stderr(&line)
+                    })
+                }
                 how = &mut waiting, if ended.is_none() => {
                     ended = Some(how.map_err(|e| e.to_string()));
-                    continue;
+                    None
                 }
-                () = tokio::time::sleep_until(until) => match (&ended, posted) {
-                    (Some(_), _) => None,
-                    (None, None) if self.has_post() => {
-                        posted = Some(tokio::time::Instant::now());
-                        continue;
-                    }
-                    (None, None) => continue,
-                    (None, Some(_)) => {
-                        stop.cancel();
-                        // It is waited for like any other end.
-                        posted = Some(tokio::time::Instant::now());
-                        continue;
-                    }
-                },
-            };
-            match (line, &ended) {
-                (Some(line), _) => {
-                    for event in events::read(&self.agent.cli.events, &line) {
-                        if matches!(&event, Event::Result { .. }) && posted.is_none() && self.has_post() {
-                            posted = Some(tokio::time::Instant::now());
+                () = tokio::time::sleep_until(until) => {
+                    match (&ended, posted) {
+                        // What it left running holds its streams open.
+                        (Some(_), _) => break,
+                        (None, None) if self.has_post() => posted = Some(Moment::now()),
+                        (None, None) => {}
+                        (None, Some(_)) => {
+                            stop.cancel();
+                            posted = Some(Moment::now());
                         }
-                        self.heard(event, heard, mind, journal);
                     }
-                    if heard.cannot_go_on() {
-                        stop.cancel();
-                    }
+                    None
                 }
-                (None, Some(_)) => break,
-                // It has closed its output, and ends.
-                (None, None) => {
-                    ended = Some((&mut waiting).await.map_err(|e| e.to_string()));
-                    break;
+            };
+            let Some(line) = line else { continue };
+            for event in events::read(&self.agent.cli.events, &line) {
+                if matches!(&event, Event::Result { .. }) && posted.is_none() && self.has_post() {
+                    posted = Some(Moment::now());
                 }
+                self.heard(event, heard, mind, journal);
+            }
+            if heard.cannot_go_on() {
+                stop.cancel();
             }
         }
         ended.unwrap_or_else(|| Err("it is not known how it ended".into()))

@@ -73,3 +73,36 @@ fn handed_off_to_nobody_by_name_it_is_anybody_elses() {
     }
     until("nothing runs", || stage.scene.processes().is_empty());
 }
+
+#[test]
+fn what_a_person_did_meanwhile_is_no_work_of_hers() {
+    let model = Model::new();
+    let stage = model.stage(&["zoe"], "", ACCOUNT);
+    stage.scene.task("1", json!({ "subject": "Say hello", "retries": 0 }));
+    model.plays("zoe", [Step::Hangs]);
+    stage.crew(&["spawn", "zoe", "--yes"]).succeeded();
+    until("she waits for her model", || model.asked_of("zoe").len() == 1);
+    stage.kill(&[stage.scene.pid_of("zoe")]);
+    stage.scene.put("of-a-person", "hours later");
+    let file = std::fs::File::open(stage.scene.project().join("of-a-person")).unwrap();
+    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(3600)).unwrap();
+    model.calls("zoe", [post("work_done", "it was all there")]);
+    stage.crew(&["spawn", "zoe", "--yes"]).succeeded();
+    until("it has failed", || stage.scene.status("1") == "failed");
+    assert!(stage.scene.reason("1").contains("not credited"), "{}", stage.scene.reason("1"));
+    stage.crew(&["shutdown", "zoe", "--grace", "0s"]);
+    until("nothing runs", || stage.scene.processes().is_empty());
+}
+
+#[test]
+fn what_was_written_before_it_was_put_back_is_her_work() {
+    let model = Model::new();
+    let stage = killed_in_the_middle(&model);
+    stage.crew(&["shutdown", "zoe", "--grace", "0s"]).succeeded();
+    until("it is put back", || stage.scene.outcomes("1") == ["released"]);
+    model.calls("zoe", [post("work_done", "it was all there")]);
+    stage.crew(&["spawn", "zoe", "--yes"]).succeeded();
+    until("it is done", || stage.scene.status("1") == "completed");
+    stage.crew(&["shutdown", "zoe", "--grace", "0s"]);
+    until("nothing runs", || stage.scene.processes().is_empty());
+}

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::run::stage::Stage;
 
 /// What no file may have.
-pub(super) const KEY: &str = "sk-ant-s3cr3t-0123456789";
+pub(crate) const KEY: &str = "sk-ant-s3cr3t-0123456789";
 
 /// The account that every profile names.
-pub(super) const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
+pub(crate) const ACCOUNT: &str = "[accounts.work]\nkind = \"anthropic\"\nkeyFile = \"~/key\"\n";
 
 /// What a model does when it is called.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// It calls these tools.
     Calls(Vec<(&'static str, Value)>),
     /// The provider refuses, with a status, a header and what it calls that.
@@ -28,8 +28,8 @@ pub(super) enum Step {
 }
 
 /// The server of a test.
-pub(super) struct Model {
-    pub(super) url: String,
+pub(crate) struct Model {
+    pub(crate) url: String,
     book: Arc<(Mutex<Book>, Condvar)>,
 }
 
@@ -41,33 +41,33 @@ struct Book {
 
 /// What a teammate's model was asked.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) who: String,
-    pub(super) body: Value,
-    pub(super) head: String,
+pub(crate) struct Asked {
+    pub(crate) who: String,
+    pub(crate) body: Value,
+    pub(crate) head: String,
     /// What was answered, by the server's own count.
-    pub(super) tokens: Option<(u64, u64)>,
+    pub(crate) tokens: Option<(u64, u64)>,
 }
 
 impl Asked {
     /// What it was told last: also where its conversation has gone on for long.
-    pub(super) fn told_last(&self) -> String {
+    pub(crate) fn told_last(&self) -> String {
         self.body["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
     }
 
     /// All that the model was told.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         self.body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user").map(|message| message["content"].to_string()).collect()
     }
 }
 
 /// A call of `post`.
-pub(super) fn post(kind: &str, text: &str) -> (&'static str, Value) {
+pub(crate) fn post(kind: &str, text: &str) -> (&'static str, Value) {
     ("post", json!({ "kind": kind, "text": text }))
 }
 
 impl Model {
-    pub(super) fn new() -> Model {
+    pub(crate) fn new() -> Model {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let book = Arc::<(Mutex<Book>, Condvar)>::default();
@@ -82,28 +82,28 @@ impl Model {
     }
 
     /// What the model of a teammate does next, call after call. When it has done all of it, it waits for more.
-    pub(super) fn plays(&self, who: &str, steps: impl IntoIterator<Item = Step>) {
+    pub(crate) fn plays(&self, who: &str, steps: impl IntoIterator<Item = Step>) {
         self.book.0.lock().unwrap().steps.entry(who.to_owned()).or_default().extend(steps);
         self.book.1.notify_all();
     }
 
     /// The same of one answer.
-    pub(super) fn calls(&self, who: &str, calls: impl IntoIterator<Item = (&'static str, Value)>) {
+    pub(crate) fn calls(&self, who: &str, calls: impl IntoIterator<Item = (&'static str, Value)>) {
         self.plays(who, [Step::Calls(calls.into_iter().collect())]);
     }
 
     /// What it was asked so far.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.book.0.lock().unwrap().asked.clone()
     }
 
     /// The same of one teammate.
-    pub(super) fn asked_of(&self, who: &str) -> Vec<Asked> {
+    pub(crate) fn asked_of(&self, who: &str) -> Vec<Asked> {
         self.asked().into_iter().filter(|asked| asked.who == who).collect()
     }
 
     /// A team of these, with a goal; `front`: more of each one's front matter.
-    pub(super) fn stage(&self, team: &[&str], front: &str, config: &str) -> Stage {
+    pub(crate) fn stage(&self, team: &[&str], front: &str, config: &str) -> Stage {
         let stage = Stage::with(&[], config);
         for name in team {
             stage.scene.put(&format!(".crew/teammates/{name}.md"), &self.profile(front));
@@ -113,7 +113,7 @@ impl Model {
         stage
     }
 
-    pub(super) fn profile(&self, front: &str) -> String {
+    pub(crate) fn profile(&self, front: &str) -> String {
         format!("---\nrunner: anthropic\nmodel: large\naccount: work\nbaseUrl: {}\npoll: 100ms\nidleTimeout: 20s\n{front}---\nBe brief.\n", self.url)
     }
 }

@@ -30,16 +30,13 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
 #[test]
 fn a_runner_that_is_not_here_is_refused() {
     let scene = Scene::new();
-    scene.put(".claude/agents/x.md", "---\nname: reviewer\ndescription: Reviews: everything\ntools: Read, Grep\ncolor: red\n---\nYou review.\n");
-    scene.put(&profile("carol"), "---\nrunner: gemini\nmodel: some-model\n---\n");
-    for (arguments, runner) in [
-        (&["spawn", "x", "--from", ".claude/agents/x.md"][..], "claude-code"),
-        (&["spawn", "carol"], "gemini"),
-        (&["spawn", "dave", "--runner", "codex"], "codex"),
-        (&["spawn", "dave", "--runner", "no-such"], "no-such"),
+    scene.put(&profile("carol"), "---\nrunner: acp\n---\n");
+    for (arguments, words) in [
+        (&["spawn", "carol"][..], "there is no runner acp"),
+        (&["spawn", "dave", "--runner", "no-such", "--yes"], "there is no coding CLI \"no-such\": known are claude-code, codex, gemini, opencode"),
     ] {
         let ran = scene.run(arguments).ended_with(4);
-        assert!(ran.err.contains(&format!("the runner {runner} is not part of this crewboard")), "{ran:#?}");
+        assert!(ran.err.contains(words), "{ran:#?}");
     }
     assert!(scene.team().is_empty());
 }

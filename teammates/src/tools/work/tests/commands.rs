@@ -231,6 +231,10 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
         return;
     }
     let bench = Bench::new(true);
+    // Whoever began this process may have left it a way around: it is inherited by all that it starts.
+    let outside = std::fs::File::open(bench.at("outside")).unwrap();
+    // SAFETY: nothing else of this process has that number.
+    assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&outside), 99) }, 99);
     for command in [
         "echo x > a && mkdir d && mv a d/b && ln d/b c && ln -s c e && echo y >> c && rm e",
         "echo x > ../tmp/x",
@@ -273,6 +277,12 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
         "chmod 755 ..",
         "chmod 666 /dev/null",
         "chmod 666 ../key",
+        // By what was opened before.
+        "chmod 666 /proc/self/fd/0",
+        "touch -d 2020-01-01 /proc/self/fd/0",
+        "cat /proc/self/fd/99/file",
+        "chmod 600 /proc/self/fd/99/file",
+        "ls /proc/self/fd/99/..",
     ] {
         assert!(bench.bash(command).await.is_err(), "{command}");
     }
@@ -283,6 +293,18 @@ alone!(a_shell_writes_in_the_workspace_and_temp_only, async {
     // Others are not held to that: the directories are ours as before.
     std::fs::write(bench.at("ws/.tasks/task_2.json"), "{}").unwrap();
     assert_eq!(bench.bash("ls .tasks").await.unwrap(), "exit code 0\ntask_1.json\ntask_2.json\n");
+});
+
+alone!(a_shell_has_no_privilege_that_leads_out, async {
+    if !confines() {
+        return;
+    }
+    // DAC_READ_SEARCH, SYS_PTRACE, SYS_ADMIN, MKNOD: whoever began this process may have made them inheritable.
+    const LEADING_OUT: u64 = 1 << 2 | 1 << 19 | 1 << 21 | 1 << 27;
+    let said = Bench::new(true).bash("grep ^Cap /proc/self/status").await.unwrap();
+    let sets = said.lines().filter_map(|line| line.split_once(":\t")).map(|(name, bits)| (name, u64::from_str_radix(bits, 16).unwrap()));
+    let leading: Vec<_> = sets.filter(|(_, bits)| bits & LEADING_OUT != 0).collect();
+    assert_eq!(leading, []);
 });
 
 alone!(a_key_is_empty_for_a_shell, async {
