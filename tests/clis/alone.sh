@@ -155,7 +155,7 @@ check "who quotes a limit is not limited" "$dir/task.json" '"completed"'
 process_of() {
     local process
     for process in /proc/[0-9]*; do
-        if [[ $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) = "$1"* ]]; then printf '%s\n' "${process#/proc/}"; fi
+        if [[ $(cat "$process/cmdline" 2>/dev/null | tr '\0' ' ') = "$1"* ]]; then printf '%s\n' "${process#/proc/}"; fi
     done
 }
 # hung FILE: waits until a model has been asked for it and says nothing more.
@@ -185,7 +185,7 @@ kill "${started[0]}"
 wait "${started[0]}" 2>/dev/null || true
 : >"$out"
 for process in /proc/[0-9]*; do
-    [[ $process = "/proc/$$" ]] || tr '\0' ' ' <"$process/cmdline" >>"$out" 2>/dev/null || true
+    [[ $process = "/proc/$$" ]] || cat "$process/cmdline" 2>/dev/null >>"$out" || true
 done
 [[ -s $out ]] || echo "nothing runs" >"$out"
 check "what it leaves running" "$out" "nothing runs"

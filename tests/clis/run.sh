@@ -43,7 +43,7 @@ for name in "${@:-claude codex gemini opencode}"; do
             skip "$each: the npm package ${package[$each]} cannot be installed here"
             continue
         fi
-        build
+        build_crew
         printf '\n=== %s (%s)\n' "$each" "${package[$each]}"
         if "${alone[@]}" env -i PATH="$PATH" LANG=C.UTF-8 bash "$root/tests/clis/alone.sh" "$each" "$program" "$ground" "$(realpath "$CREW")"; then
             passed=$((passed + 1))

@@ -82,13 +82,14 @@ serve() {
     done
 }
 
+build_crew() {
+    [[ -n ${CREW-} ]] || cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
+    CREW=${CREW:-${CARGO_TARGET_DIR:-$root/target}/debug/crew}
+}
 build() {
-    if [[ -z ${ASK-} || -z ${CREW-} ]]; then
-        cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
-        cargo build --quiet --manifest-path "$root/Cargo.toml" --package teammates --example ask
-        local target=${CARGO_TARGET_DIR:-$root/target}
-        ASK=${ASK:-$target/debug/examples/ask} CREW=${CREW:-$target/debug/crew}
-    fi
+    build_crew
+    [[ -n ${ASK-} ]] || cargo build --quiet --manifest-path "$root/Cargo.toml" --package teammates --example ask
+    ASK=${ASK:-${CARGO_TARGET_DIR:-$root/target}/debug/examples/ask}
 }
 
 # ask FILE API BASE MODEL WORDS…: one conversation by one API. No teammate asks OpenAI's Responses API of another server
@@ -123,7 +124,11 @@ run_of() {
         "$CREW" start --yes
         for _ in $(seq 600); do
             "$CREW" status --json >"$dir/status"
-            grep -q '"alive":true' "$dir/status" || break
+            if ! grep -q '"alive":true' "$dir/status"; then
+                # It may have ended while this was looked up.
+                "$CREW" status --json >"$dir/status"
+                break
+            fi
             if [[ -n ${2-} ]] && grep -qF -e "$2" "$dir/status"; then break; fi
             sleep 0.1
         done
