@@ -211,7 +211,7 @@ impl Crew for Echo {
         echo(task.subject)
     }
     fn task_update(&self, change: TaskUpdate) -> Doing<'_> {
-        echo(change.id)
+        echo(change.id.into())
     }
     fn claim_task(&self, _: ClaimTask) -> Doing<'_> {
         echo(String::new())

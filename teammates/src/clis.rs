@@ -9,7 +9,7 @@
 //! Words in `{…}` stand for what is known when a turn begins. A list of arguments with a word of which nothing is known
 //! (no model was named) is left out whole, and so is a variable of `environment`:
 //!
-//! - `{model}`, `{effort}`, `{permissionMode}`, `{baseUrl}`, `{key}`: what the teammate's file and its account say;
+//! - `{model}`, `{effort}`, `{permissionMode}`, `{tools}`, `{baseUrl}`, `{key}`: what the teammate's file and its account say;
 //! - `{session}`: the conversation to go on with;
 //! - `{allows}`: `allow` or `deny`, as the teammate may write or not;
 //! - `{workspace}`: the directory of the work; `{files}`: the directory of [`Cli::files`];
@@ -60,6 +60,9 @@ pub struct Cli {
     /// The same for one that does not.
     #[serde(default)]
     pub reads: Vec<String>,
+    /// Where its file says which tools it has. Without it no file may say so.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// Where the model is served elsewhere.
     #[serde(default)]
     pub base_url: Vec<String>,
@@ -103,6 +106,8 @@ pub struct Known<'a> {
     pub effort: Option<&'a str>,
     /// How much it may do unasked.
     pub permission_mode: Option<&'a str>,
+    /// The tools that it has, separated by commas.
+    pub tools: Option<&'a str>,
     /// Where it is served.
     pub base_url: Option<&'a str>,
     /// The key that its account names.
@@ -160,8 +165,27 @@ impl Cli {
         if cli.program.trim().is_empty() {
             return Err(wrong("`program` is empty: name the program".to_owned()));
         }
-        cli.events.iter().try_for_each(Rule::check).map_err(wrong)?;
+        cli.check().map_err(wrong)?;
         Ok(cli)
+    }
+
+    /// What is wrong with it; `Ok`: it can be used.
+    fn check(&self) -> Result<(), String> {
+        self.events.iter().try_for_each(Rule::check)?;
+        // Whoever lists processes sees their arguments.
+        if let Some(word) = self.lists().into_iter().flatten().find(|word| word.contains("{key}")) {
+            return Err(format!("a key is no argument: put {word:?} into `environment`"));
+        }
+        let is_plain = |name: &&String| name.split('/').count() <= 2 && name.split('/').all(|part| !["", ".", ".."].contains(&part));
+        match self.files.keys().find(|name| !is_plain(name)) {
+            Some(name) => Err(format!("`files`: {name:?} is no name, nor one in one directory")),
+            None => Ok(()),
+        }
+    }
+
+    fn lists(&self) -> [&Vec<String>; 12] {
+        let Cli { arguments, model, effort, permission_mode, writes, reads, only, base_url, resume, begin, last, version, .. } = self;
+        [arguments, model, effort, permission_mode, writes, reads, only, base_url, resume, begin, last, version]
     }
 
     /// The program and its arguments for a turn.
@@ -172,7 +196,7 @@ impl Cli {
             (None, false) => &self.reads,
         };
         let conversation = if known.session.is_some() { &self.resume } else { &self.begin };
-        let parts = [&self.arguments, &self.model, &self.effort, mode, &self.base_url, conversation, &self.last];
+        let parts = [&self.arguments, &self.model, &self.effort, mode, &self.only, &self.base_url, conversation, &self.last];
         let filled = parts.into_iter().filter_map(|part| part.iter().map(|word| known.fill(word)).collect::<Option<Vec<_>>>());
         std::iter::once(self.program.clone()).chain(filled.flatten()).collect()
     }
@@ -210,6 +234,7 @@ impl Known<'_> {
                 Some("model") => Some(own(self.model)),
                 Some("effort") => Some(own(self.effort)),
                 Some("permissionMode") => Some(own(self.permission_mode)),
+                Some("tools") => Some(own(self.tools)),
                 Some("baseUrl") => Some(own(self.base_url)),
                 Some("key") => Some(own(self.key)),
                 Some("session") => Some(own(self.session)),

@@ -137,6 +137,12 @@ pub enum ModelError {
         /// Those that there are.
         known: String,
     },
+    /// It cannot be held to the tools that are named.
+    #[error("`tools`: {0} cannot be held to some of its tools; `writes: false` takes its writing ones away")]
+    Tools(String),
+    /// A CLI would take the value for an option.
+    #[error("{0:?} begins with a dash: a coding CLI would take it for an option")]
+    Dash(String),
     /// Its description cannot be used.
     #[error(transparent)]
     Cli(#[from] CliError),

@@ -163,6 +163,9 @@ impl Teammate {
                 },
                 Action::Wait { until } => {
                     self.seat.set_activity(Activity::Idle)?;
+                    if let (Some(thinker), limit) = (&self.thinker, self.limit()?) {
+                        thinker.say_limit(limit.as_ref());
+                    }
                     let pause = until.saturating_sub(self.now());
                     tokio::select! {
                         _ = lane::told_to_end(stopped.clone()) => Seen::ShutdownRequested,

@@ -44,9 +44,7 @@ mod agent;
 mod compacting;
 mod diary;
 mod hands;
-mod heard;
 mod journal;
-mod lines;
 mod mail;
 #[cfg(test)]
 mod tests;
@@ -326,6 +324,7 @@ impl Thinker {
                         first = Some(sooner(first, limit));
                         before = Some(why);
                         journal.begin_anew();
+                        self.mail.begin_anew(&turn.at.turn);
                     }
                 },
             }
@@ -352,6 +351,15 @@ impl Thinker {
             team: crate::gathering::team(place),
             memory: board::memory::Memory::of(place).path(),
         }
+    }
+
+    /// Says why it does nothing, where that is a limit, for those who look.
+    pub fn say_limit(&self, limit: Option<&Limit>) {
+        let words = limit.map(|limit| match limit.until {
+            Some(until) => format!("waits until {until}: {}", limit.why),
+            None => format!("waits for you: {}", limit.why),
+        });
+        self.say(words.as_deref());
     }
 
     /// Says what it does at this moment, for those who look.

@@ -32,7 +32,7 @@ impl OfTurn {
     }
 
     pub(super) fn take(&self, claim: &ClaimTask) -> Done {
-        let wanted = claim.id.as_deref().map(read_id).transpose()?;
+        let wanted = claim.id.as_ref().map(read_id).transpose()?;
         let mut board = self.teammate.workplace.board();
         config::apply(&mut board).map_err(words)?;
         cleaning::return_stale_claims(&mut board).map_err(told)?;

@@ -7,6 +7,7 @@ use board::locked::{LockedBoard, Unlocked};
 use board::task::{Status, Task};
 use board::task_id::TaskId;
 use serde_json::{Map, Value};
+use teammates::tools::crew::id::Id;
 use teammates::tools::crew::{ClaimTask, TaskCreate, TaskUpdate, letters};
 
 use super::{Done, OfTurn};
@@ -95,7 +96,7 @@ impl OfTurn {
     }
 
     pub(super) fn claim(&self, claim: &ClaimTask) -> Done {
-        let wanted = claim.id.as_deref().map(read_id).transpose()?;
+        let wanted = claim.id.as_ref().map(read_id).transpose()?;
         let claimant = &self.teammate.claimant;
         let mut board = self.teammate.workplace.board();
         let mut locked = board.lock(PATIENCE).map_err(told)?;
@@ -160,10 +161,10 @@ fn one_line(subject: &str) -> Result<String, String> {
     if line.is_empty() { Err("a task says in one line what is to be done: give it a `subject`".into()) } else { Ok(line) }
 }
 
-pub(super) fn read_id(text: &str) -> Result<TaskId, String> {
-    text.trim().parse().map_err(|e| format!("{e}"))
+pub(super) fn read_id(id: &Id) -> Result<TaskId, String> {
+    id.as_ref().trim().parse().map_err(|e| format!("{e}"))
 }
 
-fn read_ids(texts: &[String]) -> Result<Vec<TaskId>, String> {
-    texts.iter().map(|text| read_id(text)).collect()
+fn read_ids(ids: &[Id]) -> Result<Vec<TaskId>, String> {
+    ids.iter().map(read_id).collect()
 }

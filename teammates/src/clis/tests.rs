@@ -132,6 +132,8 @@ fn an_argument_of_which_nothing_is_known_is_left_out_with_its_list() {
         assert!(told.windows(2).any(|two| two == pair), "{pair:?} in {told:?}: what is filled in is not filled again");
     }
     assert!(!told.contains(&"acceptEdits".to_owned()));
+    let only = words(&Known { tools: Some("Read,Grep"), ..known(&crew) });
+    assert!(only.windows(2).any(|pair| pair == ["--tools", "Read,Grep"]));
     let reads = words(&Known { writes: false, ..known(&crew) });
     assert!(reads.contains(&"--disallowedTools".to_owned()));
 
@@ -191,6 +193,9 @@ fn one_of_your_own_is_described_in_the_configuration() {
         ("program = \"x\"", "missing field"),
         ("program = \"x\"\nprogam = 1", "unknown field"),
         ("provider = \"a\"\nprogram = \" \"\narguments = []\nevents = []", "name the program"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = [\"-k{key}\"]\nevents = []", "a key is no argument"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"../x\" = \"\"", "is no name"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"/etc/x\" = \"\"", "is no name"),
         ("provider = \"a\"\nprogram = \"x\"\narguments = []\n[[events]]\nis = \"said\"\ntext = \"x\"", "JSON pointer"),
     ] {
         let said = Cli::of("mine", &table(text)).unwrap_err().to_string();

@@ -22,6 +22,8 @@ pub struct Agent {
     pub effort: Option<String>,
     /// How much it may do unasked.
     pub permission_mode: Option<String>,
+    /// The tools that it has, separated by commas; `None`: all of its own.
+    pub tools: Option<String>,
     /// Where its model is served, when not where that is for everybody.
     pub base_url: Option<String>,
     /// The key that its account names.
@@ -36,6 +38,15 @@ impl Agent {
     /// What of the record of limits is about it: its account, and its model alone.
     pub fn keys(&self) -> [String; 2] {
         super::keys_of(&self.account, self.name())
+    }
+
+    /// Refused where a value would be read as an option of the CLI.
+    fn check(&self) -> Result<(), ModelError> {
+        let Agent { model, effort, permission_mode, tools, base_url, .. } = self;
+        match [model, effort, permission_mode, tools, base_url].into_iter().flatten().find(|value| value.starts_with('-')) {
+            Some(value) => Err(ModelError::Dash(value.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Whether what pays is known here, and not by the CLI alone.
@@ -58,7 +69,13 @@ pub fn runner(profile: &Profile) -> Option<String> {
 pub(super) fn of_profile(profile: &Profile, runner: &str, sources: &Sources<'_>) -> Result<Agent, ModelError> {
     let agent = of(runner, profile.model.as_deref(), profile.account.as_deref(), profile.base_url.as_deref(), sources)?;
     let agent = agent.ok_or_else(|| ModelError::NoCli { runner: runner.to_owned(), known: known(sources.config) })?;
-    Ok(Agent { effort: profile.effort.clone(), permission_mode: profile.permission_mode.clone(), ..agent })
+    if profile.tools.is_some() && agent.cli.only.is_empty() {
+        return Err(ModelError::Tools(runner.to_owned()));
+    }
+    let tools = profile.tools.as_ref().map(|tools| tools.join(","));
+    let agent = Agent { effort: profile.effort.clone(), permission_mode: profile.permission_mode.clone(), tools, ..agent };
+    agent.check()?;
+    Ok(agent)
 }
 
 /// That of a fallback: `CLI` or `CLI/MODEL`. `None`: it names no CLI.
@@ -66,7 +83,7 @@ pub(super) fn named(word: &str, sources: &Sources<'_>) -> Result<Option<Agent>, 
     let (runner, model) = parts(word);
     match sources.config.accounts.contains_key(runner) && !is_cli(runner, sources.config) {
         true => Ok(None),
-        false => of(runner, model, None, None, sources),
+        false => of(runner, model, None, None, sources)?.map(|agent| agent.check().map(|()| agent)).transpose(),
     }
 }
 
@@ -133,7 +150,19 @@ fn of(runner: &str, model: Option<&str>, wished: Option<&str>, base_url: Option<
     };
     let site = format!("{} {}", cli.provider, base_url.as_deref().unwrap_or(usual).trim_end_matches('/'));
     let model = model.map(str::trim).filter(|model| !model.is_empty()).map(str::to_owned);
-    Ok(Some(Agent { runner: runner.to_owned(), cli, account: name, model, effort: None, permission_mode: None, base_url, key, kept, site }))
+    Ok(Some(Agent {
+        runner: runner.to_owned(),
+        cli,
+        account: name,
+        model,
+        effort: None,
+        permission_mode: None,
+        tools: None,
+        base_url,
+        key,
+        kept,
+        site,
+    }))
 }
 
 impl std::fmt::Debug for Agent {

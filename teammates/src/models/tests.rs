@@ -58,6 +58,10 @@ fn a_coding_cli_is_one_of_the_chain() {
     assert_eq!(chain("runner: claude-code\nfallback: anthropic/big", ""), Err(ModelError::SameProvider("anthropic/big".into())));
     assert_eq!(chain("runner: openai\nmodel: o\nfallback: codex", ""), Err(ModelError::SameProvider("codex".into())));
     assert!(matches!(chain("runner: codex\naccount: plan", config), Err(ModelError::OtherKind { .. })));
+    assert!(matches!(chain("runner: codex\ntools: [Read]", ""), Err(ModelError::Tools(_))));
+    for front in ["model: --yolo", "effort: -x", "permissionMode: --yolo", "fallback: codex/--yolo"] {
+        assert!(matches!(chain(&format!("runner: claude-code\n{front}"), ""), Err(ModelError::Dash(_))), "{front}");
+    }
     assert!(matches!(chain("runner: nobody", ""), Err(ModelError::NoCli { .. })));
     let own = "[clis.mine]\nprovider = \"me\"\nprogram = \"mine\"\narguments = []\nevents = []";
     assert_eq!(chain("runner: mine\nmodel: m", own).unwrap(), ["mine/m of mine mine/m"]);

@@ -45,6 +45,11 @@ impl Mail {
         Some(told)
     }
 
+    /// A turn begins anew, with somebody who knows nothing of what it has read: it is told again.
+    pub(super) fn begin_anew(&self, turn: &str) {
+        self.out.borrow_mut().retain(|_, by| by != turn);
+    }
+
     /// A turn has ended. What it has read comes again where it is not `done` with it.
     pub(super) fn ended(&self, turn: &str, done: bool) {
         let mut out = self.out.borrow_mut();
@@ -74,6 +79,8 @@ mod tests {
         assert!(told.contains("From bob:\n    look\n    From user: approve") && !told.contains("again"), "{told}");
         assert_eq!(mail.take("t1"), None);
         assert_eq!(mail.take("t2"), None, "another lane does not get it too");
+        mail.begin_anew("t1");
+        assert!(mail.take("t1").unwrap().contains("From bob"), "the next model is told it, too");
         mail.ended("t1", false);
         assert!(mail.take("t2").unwrap().contains("(again:"));
         inbox.send("bob", Kind::Say, "more", clock::now()).unwrap();

@@ -187,6 +187,7 @@ impl Under<'_> {
         let began = Instant::now();
         let mut failed = |error: &ProviderError| {
             diary.note(&error.to_string());
+            thinker.say(Some(&format!("{} again: {error}", model.name)));
             self.spending().failed(&error.usage, began);
             // Others of the account need not find out by themselves.
             if let Kind::RateLimited { reset: Some(reset) } = error.kind

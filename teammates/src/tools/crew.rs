@@ -4,6 +4,7 @@
 //! thread, reading tasks, messages) is done in [`desk`]. The rest needs the run's rules, and so is a trait: [`Crew`].
 
 pub mod desk;
+pub mod id;
 pub mod letters;
 
 use std::pin::Pin;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Access, Answer, Effect, Family, Tool};
 use desk::Desk;
+use id::Id;
 
 /// What is being done for a call: words for the model, on both sides.
 pub type Doing<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
@@ -148,7 +150,7 @@ pub struct TaskCreate {
     pub description: Option<String>,
     /// Ids of tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_by: Vec<String>,
+    pub blocked_by: Vec<Id>,
     /// Higher first. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i64>,
@@ -177,7 +179,7 @@ pub struct TaskCreate {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TaskUpdate {
     /// The task.
-    pub id: String,
+    pub id: Id,
     /// One line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
@@ -198,10 +200,10 @@ pub struct TaskUpdate {
     pub owner: Option<String>,
     /// Ids of further tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub block_on: Vec<String>,
+    pub block_on: Vec<Id>,
     /// Ids of tasks that need not be completed first any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unblock_from: Vec<String>,
+    pub unblock_from: Vec<Id>,
     /// The command that does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -216,7 +218,7 @@ pub struct TaskUpdate {
 pub struct ClaimTask {
     /// The task; left out: the best that you may claim.
     #[serde(default)]
-    pub id: Option<String>,
+    pub id: Option<Id>,
 }
 
 /// The arguments of `ask`.

@@ -104,7 +104,7 @@ fn killed_in_the_middle_it_goes_on_with_its_task_and_its_session() {
     scene.task("1", json!({ "subject": "x" }));
     office.turn("alice", &[sh("echo half > x"), json!("hang")]);
     office.spawn("alice");
-    until("it is at work", || scene.has("x"));
+    until("it is at work", || scene.has("x") && office.session("alice", "claude-code").is_some());
     let session = office.session("alice", "claude-code").unwrap();
     office.stage.kill(&[scene.pid_of("alice")]);
     office.turn("alice", &[post("work_done", "it was there already")]);
@@ -164,4 +164,23 @@ fn lanes_have_sessions_of_their_own() {
     let asked = office.asked("alice");
     assert!(asked.iter().all(|asked| asked["resumed"].is_null()), "{asked:?}");
     office.shutdown(&["alice"]);
+}
+
+#[test]
+fn an_agent_of_claude_codes_own_is_taken_as_it_is() {
+    let office = Office::new(&[], "");
+    let scene = &office.stage.scene;
+    scene.put(
+        ".claude/agents/reviewer.md",
+        "---\nname: reviewer\ndescription: Reviews: everything\ntools: Read, Grep\nmodel: inherit\ncolor: red\n---\nYou are hard to please.\n",
+    );
+    scene.task("1", json!({ "subject": "Look at it", "check": "true" }));
+    office.turn("reviewer", &[post("done", "it is well")]);
+    office.crew(&["spawn", "reviewer", "--from", ".claude/agents/reviewer.md", "--yes"]).succeeded();
+    until("it is done", || scene.status("1") == "completed");
+    let asked = &office.asked("reviewer")[0];
+    let argv = asked["argv"].to_string();
+    assert!(argv.contains(r#""--tools","Read,Grep""#) && !argv.contains("--model"), "{argv}");
+    assert!(asked["prompt"].as_str().unwrap().contains("You are hard to please."));
+    office.shutdown(&["reviewer"]);
 }

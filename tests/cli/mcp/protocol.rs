@@ -118,7 +118,7 @@ fn what_does_not_fit_is_answered_and_ends_nothing() {
         ("post", json!({ "kind": "say", "text": "x", "as": "bob" }), "unknown field `as`"),
         ("post", json!({ "kind": "say", "text": " " }), "a post says something"),
         ("task_get", json!({}), "missing field `id`"),
-        ("task_get", json!({ "id": { "a": 1 } }), "invalid type"),
+        ("task_get", json!({ "id": { "a": 1 } }), "an id is a text, or a whole number"),
         ("task_create", json!({ "subject": "x", "run": "true" }), "unknown field `run`"),
         ("idle", json!({ "x": 1 }), "unknown field `x`"),
         ("send_message", json!({ "to": "bob", "text": "x", "from": "user" }), "unknown field `from`"),

@@ -91,6 +91,8 @@ fn a_task_is_given_back_and_no_attempt_is_spent() {
     let since = std::time::Instant::now();
     until("more than its idle time", || since.elapsed().as_secs_f64() > 1.5);
     assert_eq!(stage.scene.member("alice")["status"], "idle");
+    let doing = stage.scene.member("alice")["doing"].as_str().unwrap().to_owned();
+    assert!(doing.starts_with("waits until ") && doing.contains("work/large"), "{doing}");
     model.calls("alice", [("bash", json!({ "command": "echo hello > hello" })), post("work_done", "said")]);
     over(&stage);
     until("it is done", || stage.scene.status("1") == "completed");

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::id::Id;
 use super::letters;
 use crate::tools::bounds::PAGE;
 use crate::tools::{Access, Answer, Family, Tool};
@@ -82,7 +83,7 @@ struct TaskList {
 #[serde(deny_unknown_fields)]
 struct TaskGet {
     /// The task.
-    id: String,
+    id: Id,
 }
 
 /// The arguments of `send_message`.
@@ -222,7 +223,7 @@ impl Desk {
     }
 
     fn task_get(&self, input: &TaskGet) -> Done {
-        let id: TaskId = input.id.parse().map_err(|e| format!("{e}"))?;
+        let id: TaskId = input.id.as_ref().parse().map_err(|e| format!("{e}"))?;
         let board = self.workplace.board();
         match board.read_task(&id) {
             Ok((text, _)) => Ok(String::from_utf8_lossy(&text).into_owned()),

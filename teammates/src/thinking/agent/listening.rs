@@ -1,0 +1,183 @@
+//! What a CLI prints, as it comes, and what follows from it.
+
+use std::time::{Duration, Instant};
+
+use board::run::{Counted, Session};
+use tokio::time::Instant as Moment;
+
+use super::Under;
+use super::heard::Heard;
+use super::lines::Lines;
+use crate::clis::events::{self, Event};
+use crate::models::Spending;
+use crate::process::{Ended, Ending, Running};
+use crate::provider::{self, Delta, Usage};
+use crate::thinking::Mind;
+use crate::thinking::journal::Journal;
+use crate::tools::crew::At;
+
+/// Between SIGTERM and SIGKILL: a CLI ends its own tools meanwhile.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long it may take to end by itself after its post.
+const AFTER_POST: Duration = Duration::from_secs(15);
+/// How often it is looked whether there is a post, besides when a tool's result comes.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long what it printed is waited for when it has ended: what it left running may hold its output open.
+const LAST_LINES: Duration = Duration::from_millis(500);
+/// The longest id of a session, in bytes.
+const LONGEST_ID: usize = 200;
+
+impl Under<'_> {
+    /// Listens until it has ended.
+    pub(super) async fn listen(
+        &self,
+        running: Running,
+        printed: &mut Lines,
+        complained: &mut Lines,
+        heard: &mut Heard,
+        mind: &mut Mind,
+        journal: &mut Journal,
+    ) -> Result<Ended, String> {
+        let (stop, stopped) = provider::cancel();
+        let cancel = async {
+            tokio::select! {
+                () = self.go.cancel.cancelled() => {}
+                () = stopped.cancelled() => {}
+            }
+        };
+        let ending = Ending { timeout: None, grace: GRACE, keep: false };
+        let mut waiting = std::pin::pin!(running.wait(ending, cancel));
+        let mut posted: Option<Moment> = None;
+        let mut ended: Option<Result<Ended, String>> = None;
+        // Its streams, as long as somebody may still write to them.
+        let (mut prints, mut complains) = (true, true);
+        while ended.is_none() || prints || complains {
+            let until = match (&ended, posted) {
+                (Some(_), _) => Moment::now() + LAST_LINES,
+                (None, Some(posted)) => posted + AFTER_POST,
+                (None, None) => Moment::now() + LOOK,
+            };
+            let line = tokio::select! {
+                line = printed.next(), if prints => {
+                    prints = line.is_some();
+                    line
+                }
+                line = complained.next(), if complains => {
+                    complains = line.is_some();
+                    line.map(|line| {
+                        let line = String::from_utf8_lossy(&line).into_owned();
+                        heard.complained(&line);
+                        events::of_stderr(&line)
+                    })
+                }
+                how = &mut waiting, if ended.is_none() => {
+                    ended = Some(how.map_err(|e| e.to_string()));
+                    None
+                }
+                () = tokio::time::sleep_until(until) => {
+                    match (&ended, posted) {
+                        // What it left running holds its streams open.
+                        (Some(_), _) => break,
+                        (None, None) if self.has_post() => posted = Some(Moment::now()),
+                        (None, None) => {}
+                        (None, Some(_)) => {
+                            stop.cancel();
+                            posted = Some(Moment::now());
+                        }
+                    }
+                    None
+                }
+            };
+            let Some(line) = line else { continue };
+            for event in events::read(&self.agent.cli.events, &line) {
+                if matches!(&event, Event::Result { .. }) && posted.is_none() && self.has_post() {
+                    posted = Some(Moment::now());
+                }
+                self.heard(event, heard, mind, journal);
+            }
+            if heard.cannot_go_on() {
+                stop.cancel();
+            }
+        }
+        ended.unwrap_or_else(|| Err("it is not known how it ended".into()))
+    }
+
+    fn heard(&self, event: Event, heard: &mut Heard, mind: &mut Mind, journal: &mut Journal) {
+        let Under { thinker, go, agent, .. } = self;
+        match &event {
+            // What would be an option the next time is no id.
+            Event::Session(id) if id.starts_with('-') || id.len() > LONGEST_ID => {}
+            Event::Session(id) => {
+                let goes_on = mind.session.as_ref().is_some_and(|session| session.id == *id);
+                if !goes_on {
+                    mind.session = Some(Session { id: id.clone(), dir: self.dir.to_path_buf(), compacted: false, counted: Counted::default() });
+                } else if !heard.began()
+                    && let Some(session) = &mut mind.session
+                {
+                    // It was told again who it is with this turn.
+                    session.compacted = false;
+                }
+                self.keep(mind.session.as_ref());
+            }
+            Event::Compacted => {
+                go.diary.note("its conversation was made shorter");
+                if let Some(session) = &mut mind.session {
+                    session.compacted = true;
+                }
+                self.keep(mind.session.as_ref());
+            }
+            Event::Said(text) => {
+                go.diary.delta(Delta::Text(text));
+                go.diary.delta(Delta::Text("\n"));
+            }
+            Event::Calls { name, input, .. } => {
+                thinker.say(Some(name));
+                go.diary.call(name, input);
+            }
+            Event::Result { id, text, is_error } => {
+                thinker.say(Some(&agent.runner));
+                if let Some(call) = heard.call(id) {
+                    go.diary.result(&call.name, text, *is_error);
+                    if !is_error && let Some(own) = agent.cli.own_tool(call) {
+                        journal.add(&own, text);
+                    }
+                }
+            }
+            Event::Used(used) => {
+                let before = mind.session.as_ref().map(|session| session.counted).unwrap_or_default();
+                let (new, counted) = used.after(before);
+                if let Some(session) = &mut mind.session {
+                    session.counted = counted;
+                }
+                self.keep(mind.session.as_ref());
+                self.spent(&new, heard.since);
+            }
+            Event::Failed { text, .. } if !text.is_empty() => go.diary.note(text),
+            _ => {}
+        }
+        heard.add(event);
+    }
+
+    fn spent(&self, used: &events::Used, began: Instant) {
+        let Under { thinker, go, agent, .. } = self;
+        let [input, output, cache_read, cache_write] = used.tokens;
+        let usage = Usage { input, output, cache_read, cache_write };
+        if usage == Usage::default() && used.micro_usd.is_none() {
+            return;
+        }
+        let At { name, task, turn, .. } = &go.turn.at;
+        let spending = Spending {
+            ledger: &thinker.ledger,
+            prices: &thinker.thinking.prices,
+            paid: (*agent).into(),
+            teammate: name.as_str(),
+            task: task.as_ref().map(board::task_id::TaskId::as_str),
+            turn,
+        };
+        match used.micro_usd {
+            #[allow(clippy::cast_precision_loss)] // exact up to 2^53
+            Some(micro_usd) => spending.put_down_as(&usage, Some(micro_usd as f64 / 1e6), began),
+            None => spending.put_down(&usage, began),
+        }
+    }
+}
