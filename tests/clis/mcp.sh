@@ -5,12 +5,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../models/common.sh"
 
-# What installs keep for the next time is kept nowhere.
-export npm_config_cache=$ground/npm-cache PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1
-if [[ -z ${CREW-} ]]; then
-    cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
-    CREW=${CARGO_TARGET_DIR:-$root/target}/debug/crew
-fi
+build_crew
 out=$ground/out
 
 # board NAME: a new board of two tasks, with a teammate bob, in $project; it is where `crew` stands from now on. Their ids

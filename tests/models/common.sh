@@ -1,14 +1,17 @@
-# What the checks against other people's models have in common; to be sourced. Everything lies in one temporary
-# directory, and everything that was started is ended.
+# What the checks against other people's models and coding CLIs have in common; to be sourced. Everything lies in one
+# temporary directory, and everything that was started is ended.
 #
 # CREW          the command (default: built)
 # ASK           the driver of single calls, `teammates/examples/ask.rs` (default: built)
 # CREW_PEERS    where the peers are installed and kept (default: the temporary directory, so: anew each time)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-models.XXXXXX")
+ground=$(mktemp -d "${TMPDIR:-/tmp}/crew-checks.XXXXXX")
 peers=${CREW_PEERS:-$ground/peers}
 key=sk-test-of-models
+export KEY_OF_PEER=$key GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+# What installs keep for the next time is kept nowhere.
+export npm_config_cache=$ground/npm-cache PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1
 passed=0 failed=0 skipped=0
 started=()
 
@@ -65,6 +68,7 @@ install_pip() {
 serve() {
     local out=$1 tries=0
     shift
+    : >"$out"
     "$@" >"$out" 2>"$out.err" &
     started+=($!)
     until url=$(head -n 1 "$out") && [[ -n $url ]]; do
@@ -78,13 +82,14 @@ serve() {
     done
 }
 
+build_crew() {
+    [[ -n ${CREW-} ]] || cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
+    CREW=${CREW:-${CARGO_TARGET_DIR:-$root/target}/debug/crew}
+}
 build() {
-    if [[ -z ${ASK-} || -z ${CREW-} ]]; then
-        cargo build --quiet --manifest-path "$root/Cargo.toml" --bin crew
-        cargo build --quiet --manifest-path "$root/Cargo.toml" --package teammates --example ask
-        local target=${CARGO_TARGET_DIR:-$root/target}
-        ASK=${ASK:-$target/debug/examples/ask} CREW=${CREW:-$target/debug/crew}
-    fi
+    build_crew
+    [[ -n ${ASK-} ]] || cargo build --quiet --manifest-path "$root/Cargo.toml" --package teammates --example ask
+    ASK=${ASK:-${CARGO_TARGET_DIR:-$root/target}/debug/examples/ask}
 }
 
 # ask FILE API BASE MODEL WORDS…: one conversation by one API. No teammate asks OpenAI's Responses API of another server
@@ -100,19 +105,17 @@ account() {
     printf '[accounts.peer]\nkind = "%s"\nkeyEnv = "KEY_OF_PEER"\nbaseUrl = "%s"\n' "$1" "$2"
 }
 
-# board_in DIR: makes the current directory, DIR/project, a git repository with a board, and sets what crew needs there. What
-# crew keeps is in DIR/home.
+# board_in DIR: makes the current directory, DIR/project, a git repository with a board. What crew keeps is in DIR/home.
 board_in() {
-    export CREWBOARD_HOME=$1/home KEY_OF_PEER=$key
-    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+    export CREWBOARD_HOME=$1/home
     git init --quiet
     git add .
     git -c user.name=t -c user.email=t@example.org commit --quiet -m first
     "$CREW" init
 }
 
-# run_of DIR: the run of the team in DIR/project, until it has ended. How it stands then is in DIR/status, what was said in
-# DIR/thread, and what its test says in DIR/test.
+# run_of DIR [TEXT]: the run of the team in DIR/project, until it has ended, or TEXT is in what its status says. How it stands
+# then is in DIR/status, what was said in DIR/thread, and what its test says in DIR/test.
 run_of() {
     local dir=$1
     (
@@ -121,7 +124,12 @@ run_of() {
         "$CREW" start --yes
         for _ in $(seq 600); do
             "$CREW" status --json >"$dir/status"
-            grep -q '"alive":true' "$dir/status" || break
+            if ! grep -q '"alive":true' "$dir/status"; then
+                # It may have ended while this was looked up.
+                "$CREW" status --json >"$dir/status"
+                break
+            fi
+            if [[ -n ${2-} ]] && grep -qF -e "$2" "$dir/status"; then break; fi
             sleep 0.1
         done
         "$CREW" thread >"$dir/thread"
@@ -131,23 +139,40 @@ run_of() {
     ) >"$dir/log" 2>&1 || true
 }
 
-# team DIR KIND BASE FRONT TASK…: a project in DIR with one teammate alice, whose models are served at BASE as by a provider
-# of that KIND (FRONT: more lines of its front matter), that works on the task until there is nothing to do. What became of
-# it is in DIR/task.json, DIR/quota.json and DIR/log.
-team() {
-    local dir=$1 kind=$2 base=$3 front=$4
-    shift 4
-    mkdir -p "$dir/project/.crew/teammates"
-    account "$kind" "$base" >"$dir/project/.crew/config.toml"
-    printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\nrunner: %s\naccount: peer\n%s\n---\nDo what the task says and post.\n' \
-        "$kind" "$front" >"$dir/project/.crew/teammates/alice.md"
-    printf 'content of a\n' >"$dir/project/a.txt"
+# alice DIR RUNNER FRONT: a project in DIR with one teammate alice (FRONT: more lines of its front matter).
+alice() {
+    mkdir -p "$1/project/.crew/teammates"
+    printf -- '---\nrole: coder\npoll: 100ms\nidleTimeout: 3s\nrunner: %s\n%s\n---\nDo what the task says and post.\n' \
+        "$2" "$3" >"$1/project/.crew/teammates/alice.md"
+    printf 'content of a\n' >"$1/project/a.txt"
+}
+
+# works DIR: alice works until there is nothing to do. What became of the tasks is in DIR/task.json, DIR/quota.json and DIR/log.
+works() {
+    local dir=$1
+    (cd "$dir/project" && CREWBOARD_HOME=$dir/home timeout 600 "$CREW" spawn alice --foreground --yes) >>"$dir/log" 2>&1 || true
+    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" ls --json) >"$dir/task.json" 2>&1 || true
+    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" quota --json) >"$dir/quota.json" 2>&1 || true
+}
+
+# works_on DIR TASK…: the same, once the task is there.
+works_on() {
+    local dir=$1
+    shift
     (
         cd "$dir/project"
         board_in "$dir"
         "$CREW" add "$@"
-        timeout 600 "$CREW" spawn alice --foreground --yes
     ) >"$dir/log" 2>&1 || true
-    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" ls --json) >"$dir/task.json" 2>&1 || true
-    (cd "$dir/project" && CREWBOARD_HOME=$dir/home "$CREW" quota --json) >"$dir/quota.json" 2>&1 || true
+    works "$dir"
+}
+
+# team DIR KIND BASE FRONT TASK…: alice's models are served at BASE as by a provider of that KIND, and she works on the task.
+team() {
+    local dir=$1 kind=$2 base=$3 front=$4
+    shift 4
+    alice "$dir" "$kind" "account: peer
+$front"
+    account "$kind" "$base" >"$dir/project/.crew/config.toml"
+    works_on "$dir" "$@"
 }
