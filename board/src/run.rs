@@ -95,6 +95,13 @@ impl Run {
         self.thread.last(1).map(drop)
     }
 
+    /// How the run stands. A daemon may end between the reading of its state and the look whether it lives: what it wrote last
+    /// is read then.
+    pub fn standing(&self) -> Result<State> {
+        let state = self.state.read()?;
+        if state.state.is_active() && !state.is_alive() { self.state.read() } else { Ok(state) }
+    }
+
     /// The directory of the records.
     pub fn dir(&self) -> &Arc<Dir> {
         &self.dir

@@ -35,7 +35,7 @@ impl Status {
 pub(super) fn print(context: &Context, board: &Board) -> Result<(), Failure> {
     let now = clock::now();
     let run = Run::existing(board.place())?;
-    let state = run.as_ref().map(|run| run.state.read()).transpose()?.unwrap_or_default();
+    let state = run.as_ref().map(|run| run.standing()).transpose()?.unwrap_or_default();
     let turn = run.as_ref().map(|run| run.open_turn()).transpose()?.flatten();
     let next = run.as_ref().map(|run| next::speaker(board, run)).transpose()?.flatten().map(|next| next.next);
     let members = team::members(board, false, now)?;

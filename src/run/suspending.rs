@@ -28,7 +28,7 @@ fn other_runs(own: &Path) -> bool {
     let Some(Ok(all)) = own.parent().map(Dir::open) else { return true };
     let Ok(names) = all.names() else { return true };
     let others = names.iter().map(|(name, _)| all.join(name)).filter(|path| path != own && path.join("state.json").exists());
-    let is_active = |path: &Path| Run::at(path).and_then(|run| run.state.read()).map_or(true, |state| state.state.is_active() && state.is_alive());
+    let is_active = |path: &Path| Run::at(path).and_then(|run| run.standing()).map_or(true, |state| state.state.is_active() && state.is_alive());
     others.into_iter().any(|path| is_active(&path))
 }
 
