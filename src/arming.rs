@@ -17,7 +17,8 @@ use board::index::Entry;
 use board::place::Place;
 use board::task::Task;
 use teammates::goal::Goal;
-use teammates::profile::{Origin, Profile};
+use teammates::models::agents;
+use teammates::profile::{Origin, Profile, Runner};
 use teammates::profiles;
 
 pub(crate) use self::consent::Consent;
@@ -100,7 +101,7 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, voice: Voice, verb: &str, n
 pub(crate) fn arm(board: &mut Board, yes: bool) -> Result<Vec<Brought>, Failure> {
     // Before the question, so that what changes while somebody reads is not what he has allowed.
     let (brought, shown) = survey(board)?;
-    if !brought.is_empty() && !yes {
+    if !is_allowed(board.place(), &brought, &shown) && !yes {
         ask(&brought, "`crew arm --yes` allows them from now on", "Allow them from now on?")?;
     }
     shown.write(board.place())?;
@@ -224,10 +225,15 @@ fn commands(task: &Task, scope: Scope) -> Vec<Brought> {
 /// What a teammate would run here, in words: its command, or whatever a model thinks of.
 fn runs(profile: &Profile) -> Option<String> {
     let at = || profile.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
-    let model = || profile.model.as_deref().unwrap_or("recorded answers");
-    let may = if profile.writes { "which may run any command" } else { "which may run commands that only read" };
+    let played = (profile.runner == Runner::Script).then_some("recorded answers");
+    let model = || profile.model.as_deref().or(played).map(|model| format!(" {model}")).unwrap_or_default();
+    let may = match (agents::runner(profile), profile.writes) {
+        (Some(_), _) => "which runs what its own permissions allow",
+        (None, true) => "which may run any command",
+        (None, false) => "which may run commands that only read",
+    };
     match profile.thinks() {
-        true => Some(format!("({} {}{}, {may})", profile.runner, model(), at())),
+        true => Some(format!("({}{}{}, {may})", profile.runner, model(), at())),
         false => profile.command.as_ref().map(ToString::to_string),
     }
 }

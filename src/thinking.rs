@@ -20,7 +20,7 @@ use teammates::provider::retry::Patience;
 use teammates::provider::script::Script;
 use teammates::provider::{Http, Proxies, Timeouts};
 use teammates::thinking::Thinking;
-use teammates::tools::servers::Servers;
+use teammates::tools::servers::{Servers, found};
 use teammates::workplace::Workplace;
 
 use crate::config;
@@ -61,9 +61,22 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     }))
 }
 
-/// Refused where a teammate's models and CLIs cannot be turned to as they are described: before it is begun.
+/// Refused where a teammate's models and CLIs cannot be turned to as they are described, or none of them is installed: before
+/// it is begun.
 pub(crate) fn check(place: &Place, profile: &Profile) -> Result<(), Failure> {
-    ways_of(place, &config::read(place)?, profile).map(drop)
+    let ways = ways_of(place, &config::read(place)?, profile)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = |way: &Way| match way {
+        Way::Agent(agent) if found(&agent.cli.program, place.project(), &path).is_none() => Some(agent.cli.clone()),
+        _ => None,
+    };
+    match ways.iter().map(missing).collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().next()) {
+        Some(cli) => {
+            let how = if cli.install.is_empty() { String::new() } else { format!(": install it ({})", cli.install) };
+            Err(refused(&profile.name, &format!("its program `{}` is not found{how}", cli.program)))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The models and coding CLIs of a teammate, or the recording in their place.

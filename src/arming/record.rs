@@ -73,9 +73,9 @@ impl Record {
         Dir::make(place.state(), 0o700)?.replace(FILE, serde_json::json!(self).to_string().as_bytes(), 0o600, true)
     }
 
-    /// Whether all of this was allowed. Tasks that are gone or over since need no allowance.
+    /// Whether all of this was allowed. Files and tasks that are gone or over since need no allowance.
     pub(super) fn is_within(&self, allowed: &Record) -> bool {
-        self.files == allowed.files && self.tasks.iter().all(|(id, hash)| allowed.tasks.get(id) == Some(hash))
+        self.files.iter().all(|(file, hash)| allowed.files.get(file) == Some(hash)) && self.tasks.iter().all(|(id, hash)| allowed.tasks.get(id) == Some(hash))
     }
 
     /// What is not there, or is no regular file, has no content that could change.

@@ -6,7 +6,8 @@ use crate::exit::{Exit, Failure};
 
 /// Allow what the repository's files would run here
 ///
-/// Shows the commands of the tasks that git tracks and those of the teammates' files, and asks. What is allowed runs
+/// Shows the commands of the tasks that git tracks and those of the teammates' files, and asks, unless they are allowed
+/// already. What is allowed runs
 /// without a question from then on, on this machine alone, until .crew/config.toml, a teammate's file or a program that
 /// one names changes, or a task that git tracks has another command or is new.
 #[derive(Debug, clap::Args)]

@@ -176,6 +176,10 @@ impl Cli {
         if let Some(word) = self.lists().into_iter().flatten().find(|word| word.contains("{key}")) {
             return Err(format!("a key is no argument: put {word:?} into `environment`"));
         }
+        let texts = self.lists().into_iter().flatten().chain(self.environment.values()).chain(self.files.values());
+        if let Some(word) = texts.filter_map(|text| unknown_word(text)).next() {
+            return Err(format!("nothing is known of {{{word}}}: the words are {}", WORDS.join(" ")));
+        }
         let is_plain = |name: &&String| name.split('/').count() <= 2 && name.split('/').all(|part| !["", ".", ".."].contains(&part));
         match self.files.keys().find(|name| !is_plain(name)) {
             Some(name) => Err(format!("`files`: {name:?} is no name, nor one in one directory")),
@@ -217,6 +221,17 @@ impl Cli {
     pub fn files(&self, known: &Known<'_>) -> Vec<(String, String)> {
         self.files.iter().filter_map(|(name, text)| Some((name.clone(), known.fill(text)?))).collect()
     }
+}
+
+/// The words that stand for something.
+const WORDS: [&str; 13] =
+    ["model", "effort", "permissionMode", "tools", "baseUrl", "key", "session", "allows", "workspace", "files", "crewProgram", "crewArguments", "crewArgv"];
+
+/// A word in braces that stands for nothing.
+fn unknown_word(text: &str) -> Option<&str> {
+    let words = text.split('{').skip(1).filter_map(|behind| behind.split_once('}')).map(|(word, _)| word);
+    let is_word = |word: &&str| !word.is_empty() && word.chars().all(char::is_alphabetic);
+    words.filter(is_word).find(|word| !WORDS.contains(word))
 }
 
 impl Known<'_> {

@@ -140,6 +140,9 @@ pub enum ModelError {
     /// It cannot be held to the tools that are named.
     #[error("`tools`: {0} cannot be held to some of its tools; `writes: false` takes its writing ones away")]
     Tools(String),
+    /// The key is for models that are called from here.
+    #[error("`{0}` is for models that are called from here: a coding CLI decides that itself")]
+    NotOfCli(&'static str),
     /// A CLI would take the value for an option.
     #[error("{0:?} begins with a dash: a coding CLI would take it for an option")]
     Dash(String),

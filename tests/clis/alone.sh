@@ -136,7 +136,7 @@ case $name in
 exec "$cli" "$@"'
         ;;
     # Its model is not told of tools that it may not use.
-    gemini) ;;
+    gemini) no_tools="could not start the team's tools" ;;
 esac
 if [[ $name != gemini ]]; then
     works_on "$dir" "$(task one)" --retries 0

@@ -3,6 +3,7 @@
 
 use board::locked::Terms;
 use board::post::Kind;
+use board::ready::{Claimant, Takes};
 use board::run::Move;
 use board::task::Outcome;
 use board::task_id::TaskId;
@@ -27,7 +28,7 @@ impl OfTurn {
     pub(super) fn has_no_turn(&self) -> String {
         let name = self.name();
         format!(
-            "it is not {name}'s turn in the thread, and {name} has claimed no task from here: `claim_task` takes one, and `send_message` reaches a teammate"
+            "it is not the turn of '{name}' in the thread, and '{name}' has claimed no task from here: `claim_task` takes one, and `send_message` reaches a teammate"
         )
     }
 
@@ -37,9 +38,15 @@ impl OfTurn {
         config::apply(&mut board).map_err(words)?;
         cleaning::return_stale_claims(&mut board).map_err(told)?;
         let way_on = "`post` says what came of it, `idle` gives it back";
-        let claimed = claiming::claim(&mut board, &self.teammate.claimant, wanted.as_ref(), &Terms::default(), Some(way_on)).map_err(words)?;
+        // One with a command is taken by its id alone: whoever is given the best one is not to pass over that.
+        let takes = if wanted.is_some() { self.teammate.claimant.takes } else { Takes::Briefs };
+        let claimant = Claimant { takes, ..self.teammate.claimant.clone() };
+        let claimed = claiming::claim(&mut board, &claimant, wanted.as_ref(), &Terms::default(), Some(way_on)).map_err(words)?;
         match claimed {
-            Some(claimed) => Ok(format!("Task {} is yours: {}\n{way_on}; `task_get` reads it whole.", claimed.task.id, claimed.task.subject)),
+            Some(claimed) => {
+                let command = claimed.task.run.as_ref().map(|run| format!(" It is done by its command, which is yours to run: {run}")).unwrap_or_default();
+                Ok(format!("Task {} is yours: {}{command}\n{way_on}; `task_get` reads it whole.", claimed.task.id, claimed.task.subject))
+            }
             None => Err("there is no task that you could claim; `task_list` shows all of them".into()),
         }
     }

@@ -132,6 +132,8 @@ pub enum Kind {
     NoTools,
     /// The conversation was made shorter.
     Compacted,
+    /// It is in trouble, and tries again: `text`.
+    Trouble,
 }
 
 /// What a line said.
@@ -183,6 +185,8 @@ pub enum Event {
     NoTools(String),
     /// The conversation was made shorter.
     Compacted,
+    /// It is in trouble, and tries again.
+    Trouble(String),
 }
 
 /// What was used.
@@ -279,6 +283,7 @@ impl Rule {
             Kind::Denied => Event::Denied(text()),
             Kind::NoTools => Event::NoTools(text()),
             Kind::Compacted => Event::Compacted,
+            Kind::Trouble => Event::Trouble(text()),
         })
     }
 }

@@ -94,6 +94,9 @@ fn what_went_wrong_is_told_by_the_vendors_own_record() {
         let denied = heard(runner, "denied");
         assert!(denied.iter().any(|event| matches!(event, Event::Denied(name) if name.contains(tool))), "{runner}: {denied:?}");
     }
+    for (runner, case) in [("claude-code", "529"), ("codex", "401")] {
+        assert!(heard(runner, case).iter().any(|event| matches!(event, Event::Trouble(text) if text.len() > 5)), "{runner}: {case}");
+    }
     assert!(heard("claude-code", "compact").contains(&Event::Compacted));
 }
 
@@ -180,10 +183,10 @@ fn what_is_counted_from_the_beginning_is_taken_once() {
 #[test]
 fn one_of_your_own_is_described_in_the_configuration() {
     let table = |text: &str| -> Table { text.parse().unwrap() };
-    let own = "provider = \"me\"\nprogram = \"mine\"\narguments = [\"{crewArgv}\", \"{\", \"{unknown}\"]\n[[events]]\nis = \"said\"\ntext = \"/x\"";
+    let own = "provider = \"me\"\nprogram = \"mine\"\narguments = [\"{crewArgv}\", \"{\", \"{a b}\"]\n[[events]]\nis = \"said\"\ntext = \"/x\"";
     let cli = Cli::of("mine", &table(own)).unwrap();
     let crew = ["crew".to_owned()];
-    assert_eq!(cli.argv(&known(&crew)), ["mine", "[\"crew\"]", "{", "{unknown}"]);
+    assert_eq!(cli.argv(&known(&crew)), ["mine", "[\"crew\"]", "{", "{a b}"]);
     assert_eq!(read(&cli.events, br#"{"x":"hello"}"#), [Event::Said("hello".into())]);
     assert_eq!(read(&cli.events, b"no JSON"), []);
     // Of one that is known, what is not said is as it is known.
@@ -193,6 +196,7 @@ fn one_of_your_own_is_described_in_the_configuration() {
         ("program = \"x\"", "missing field"),
         ("program = \"x\"\nprogam = 1", "unknown field"),
         ("provider = \"a\"\nprogram = \" \"\narguments = []\nevents = []", "name the program"),
+        ("provider = \"a\"\nprogram = \"x\"\narguments = []\nresume = [\"{sesion}\"]\nevents = []", "nothing is known of {sesion}"),
         ("provider = \"a\"\nprogram = \"x\"\narguments = [\"-k{key}\"]\nevents = []", "a key is no argument"),
         ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"../x\" = \"\"", "is no name"),
         ("provider = \"a\"\nprogram = \"x\"\narguments = []\nevents = []\n[files]\n\"/etc/x\" = \"\"", "is no name"),
@@ -202,4 +206,16 @@ fn one_of_your_own_is_described_in_the_configuration() {
         assert!(said.contains("[clis.mine]") && said.contains(problem), "{text}: {said}");
     }
     assert_eq!(named("nobody", &BTreeMap::new()).unwrap(), None);
+}
+
+#[test]
+fn the_example_of_the_readme_is_one() {
+    let readme = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let example = readme.split("```").find(|block| block.contains("[clis.mine]")).unwrap().strip_prefix("toml").unwrap();
+    let config = crate::config::parse(example, "config.toml".as_ref()).unwrap();
+    let cli = Cli::of("mine", &config.clis["mine"]).unwrap();
+    assert_eq!(read(&cli.events, br#"{"type":"start","session":"s1"}"#), [Event::Session("s1".into())]);
+    let used = read(&cli.events, br#"{"type":"end","usage":{"in":7,"out":2}}"#);
+    assert!(matches!(used[..], [Event::Used(Used { tokens: [7, 2, 0, 0], .. })]), "{used:?}");
+    assert!(matches!(read(&cli.events, br#"{"type":"error","code":"quota","resets_at":4000000000}"#)[..], [Event::Limit { until: Some(_), .. }]));
 }

@@ -72,6 +72,10 @@ pub(super) fn of_profile(profile: &Profile, runner: &str, sources: &Sources<'_>)
     if profile.tools.is_some() && agent.cli.only.is_empty() {
         return Err(ModelError::Tools(runner.to_owned()));
     }
+    let of_models = [("toolMode", profile.tool_mode.is_some()), ("context", profile.context.is_some()), ("maxOutput", profile.max_output.is_some())];
+    if let Some((key, _)) = of_models.into_iter().find(|(_, is_said)| *is_said) {
+        return Err(ModelError::NotOfCli(key));
+    }
     let tools = profile.tools.as_ref().map(|tools| tools.join(","));
     let agent = Agent { effort: profile.effort.clone(), permission_mode: profile.permission_mode.clone(), tools, ..agent };
     agent.check()?;

@@ -59,6 +59,7 @@ fn a_coding_cli_is_one_of_the_chain() {
     assert_eq!(chain("runner: openai\nmodel: o\nfallback: codex", ""), Err(ModelError::SameProvider("codex".into())));
     assert!(matches!(chain("runner: codex\naccount: plan", config), Err(ModelError::OtherKind { .. })));
     assert!(matches!(chain("runner: codex\ntools: [Read]", ""), Err(ModelError::Tools(_))));
+    assert_eq!(chain("runner: codex\ncontext: 5", ""), Err(ModelError::NotOfCli("context")));
     for front in ["model: --yolo", "effort: -x", "permissionMode: --yolo", "fallback: codex/--yolo"] {
         assert!(matches!(chain(&format!("runner: claude-code\n{front}"), ""), Err(ModelError::Dash(_))), "{front}");
     }

@@ -67,7 +67,7 @@ fn one_claim_and_one_post_for_it() {
     let mut of_bob = at_desk(&scene, "bob");
     of_bob.refused("claim_task", json!({ "id": "2" }), "alice");
     of_bob.refused("task_update", json!({ "id": "2", "subject": "mine" }), "alice works on task 2");
-    of_bob.refused("post", json!({ "kind": "done", "text": "x" }), "bob has claimed no task");
+    of_bob.refused("post", json!({ "kind": "done", "text": "x" }), "'bob' has claimed no task");
     let ran = scene.run(&["claim", "2", "--as", "bob"]).ended_with(4);
     assert!(ran.err.contains("alice"), "{ran:#?}");
 
@@ -120,7 +120,7 @@ fn which_claim_is_theirs() {
     let mut client = at_desk(&scene, "alice");
     // What a process of that name holds is for that process to end.
     scene.run(&["claim", "1", "--as", "alice", "--holder", &std::process::id().to_string()]).succeeded();
-    client.refused("post", json!({ "kind": "done", "text": "x" }), "alice has claimed no task from here");
+    client.refused("post", json!({ "kind": "done", "text": "x" }), "'alice' has claimed no task from here");
     assert!(client.done("idle", json!({})).contains("nothing to give back"));
     client.refused("claim_task", json!({}), "alice holds task 1 already");
     assert_eq!(scene.status("1"), "in_progress");
@@ -186,9 +186,9 @@ fn the_turn_in_the_thread_is_theirs_when_it_is() {
     for (name, arguments) in
         [("post", json!({ "kind": "say", "text": "x" })), ("tell_user", json!({ "text": "x" })), ("notify", json!({ "to": "user", "text": "x" }))]
     {
-        client.refused(name, arguments.clone(), "it is not alice's turn in the thread, and alice has claimed no task");
+        client.refused(name, arguments.clone(), "it is not the turn of 'alice' in the thread, and 'alice' has claimed no task");
         thread_turn(&scene, "bob");
-        client.refused(name, arguments, "it is not alice's turn in the thread");
+        client.refused(name, arguments, "it is not the turn of 'alice' in the thread");
     }
     assert!(thread(&scene).is_empty());
     let turn = thread_turn(&scene, "alice");

@@ -13,15 +13,14 @@ fn from_the_goal_to_its_completion() {
     stage.scene.put(".crew/goal.md", "---\nchecks: [\"grep -q hello hello\"]\n---\nSay hello.\n");
     model.calls("alice", [("bash", json!({ "command": "echo hallo > hello" })), post("work_done", "it says hallo")]);
     model.calls("bob", [("read_thread", json!({})), ("read_file", json!({ "path": "hello" })), ("remember", json!({ "text": "hello, with an e" }))]);
-    model.calls(
-        "bob",
-        [("send_message", json!({ "to": "alice", "text": "with an e, please" })), ("post", json!({ "kind": "handoff", "text": "", "handoff": "alice" }))],
-    );
+    model.calls("bob", [("send_message", json!({ "to": "alice", "text": "with an e, please" }))]);
     // A message comes before its turn, in one of its own.
     model.calls("alice", [post("say", "here"), ("idle", json!({}))]);
     model.calls("alice", [("read_file", json!({ "path": "hello" })), ("edit_file", json!({ "path": "hello", "old": "hallo", "new": "hello" }))]);
     model.calls("alice", [post("done", "it says hello")]);
     stage.start();
+    until("alice has read her message", || model.asked_of("alice").len() == 2 && stage.scene.member("alice")["status"] == "idle");
+    model.calls("bob", [("post", json!({ "kind": "handoff", "text": "", "handoff": "alice" }))]);
     stage.ends_as("completed");
     let kinds: Vec<String> = stage.thread().iter().map(|post| format!("{} {}", post["from"].as_str().unwrap(), post["kind"].as_str().unwrap_or("-"))).collect();
     assert_eq!(kinds, ["alice work_done", "bob handoff", "alice done", "audit say"], "{:#?}", stage.thread());

@@ -1,7 +1,7 @@
 //! What was heard of a coding CLI in a turn, and what that means for the turn. Pure.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use board::run::Lasts;
 use jiff::Timestamp;
@@ -12,6 +12,8 @@ use crate::conversation::ToolCall;
 use crate::opening::one_line;
 use crate::process::{Ended, SpawnError};
 
+/// How long it may try again and again.
+const LONGEST_TROUBLE: Duration = Duration::from_secs(5 * 60);
 /// So many of the last lines of standard error are kept, for people.
 const LAST: usize = 5;
 
@@ -29,6 +31,8 @@ pub(super) struct Heard {
     used: bool,
     calls: HashMap<String, ToolCall>,
     complaints: Vec<String>,
+    /// Since when it says nothing but that it is in trouble, and what.
+    trouble: Option<(Instant, String)>,
 }
 
 /// What it means.
@@ -64,6 +68,7 @@ impl Default for Heard {
             used: false,
             calls: HashMap::new(),
             complaints: Vec::new(),
+            trouble: None,
         }
     }
 }
@@ -71,6 +76,11 @@ impl Default for Heard {
 impl Heard {
     /// Something more.
     pub(super) fn add(&mut self, event: Event) {
+        match &event {
+            Event::Trouble(text) => self.trouble = Some((self.trouble.take().map_or_else(Instant::now, |(since, _)| since), text.clone())),
+            Event::Session(_) => {}
+            _ => self.trouble = None,
+        }
         match event {
             Event::Session(_) => self.session = true,
             Event::NoSession => self.no_session = true,
@@ -84,7 +94,7 @@ impl Heard {
             Event::Denied(tool) if !self.denied.contains(&tool) => self.denied.push(tool),
             Event::Calls { id, name, input } => drop(self.calls.insert(id.clone(), ToolCall { id, name, input, malformed: None })),
             Event::Used(_) => self.used = true,
-            Event::Denied(_) | Event::Said(_) | Event::Result { .. } | Event::Compacted => {}
+            Event::Denied(_) | Event::Said(_) | Event::Result { .. } | Event::Compacted | Event::Trouble(_) => {}
         }
     }
 
@@ -114,6 +124,14 @@ impl Heard {
     /// What it goes on doing leads nowhere.
     pub(super) fn cannot_go_on(&self) -> bool {
         self.no_tools.is_some() || self.no_session
+    }
+
+    /// Whether it has said nothing but that it is in trouble for too long: then it does not reach its model.
+    pub(super) fn gives_up(&mut self, now: Instant) -> bool {
+        let too_long = |(since, _): &&(Instant, String)| now.saturating_duration_since(*since) > LONGEST_TROUBLE;
+        let Some((_, text)) = self.trouble.as_ref().filter(too_long) else { return false };
+        self.failed = Some((Some(503), text.clone()));
+        true
     }
 
     /// The limit that it has reached.
@@ -193,6 +211,22 @@ mod tests {
 
     fn failed(status: impl Into<Option<u16>>, text: &str) -> Event {
         Event::Failed { status: status.into(), text: text.into() }
+    }
+
+    #[test]
+    fn who_only_tries_again_for_too_long_does_not_reach_its_model() {
+        let later = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let mut heard = Heard::default();
+        assert!(!heard.gives_up(later(1000)), "silence alone is none: it may run a long command");
+        heard.add(Event::Trouble("waiting for network".into()));
+        assert!(!heard.gives_up(later(200)));
+        heard.add(Event::Said("on".into()));
+        assert!(!heard.gives_up(later(1000)), "it went on");
+        heard.add(Event::Trouble("a".into()));
+        heard.add(Event::Trouble("waiting for network".into()));
+        assert!(heard.gives_up(later(400)));
+        let judged = judge(&heard, false, &built_in()["codex"], &Ok(Ended::Cancelled));
+        assert!(matches!(judged, Judged::Stopped { whole_account: true, lasts: Lasts::Unknown, why } if why.contains("waiting for network")));
     }
 
     #[test]

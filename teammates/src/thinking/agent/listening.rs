@@ -79,6 +79,7 @@ impl Under<'_> {
                         // What it left running holds its streams open.
                         (Some(_), _) => break,
                         (None, None) if self.has_post() => posted = Some(Moment::now()),
+                        (None, None) if heard.gives_up(Instant::now()) => stop.cancel(),
                         (None, None) => {}
                         (None, Some(_)) => {
                             stop.cancel();
@@ -151,6 +152,10 @@ impl Under<'_> {
                 }
                 self.keep(mind.session.as_ref());
                 self.spent(&new, heard.since);
+            }
+            Event::Trouble(text) => {
+                thinker.say(Some(&format!("{}: {text}", agent.runner)));
+                go.diary.note(text);
             }
             Event::Failed { text, .. } if !text.is_empty() => go.diary.note(text),
             _ => {}
