@@ -139,6 +139,9 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("opencode", include_str!("clis/opencode.toml")),
 ];
 
+/// The longest name of a CLI, in bytes.
+const LONGEST_NAME: usize = 64;
+
 /// The CLIs that come with the program, by the runner that names them.
 pub fn built_in() -> &'static BTreeMap<&'static str, Cli> {
     static ALL: OnceLock<BTreeMap<&'static str, Cli>> = OnceLock::new();
@@ -158,6 +161,10 @@ impl Cli {
     /// What `[clis.NAME]` describes. Of one that is known by that name, what is not said there is as it is known.
     pub fn of(name: &str, table: &Table) -> Result<Cli, CliError> {
         let wrong = |problem: String| CliError { name: name.to_owned(), problem };
+        // Its name is part of those of files.
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
+            return Err(wrong(format!("a CLI is called by letters, digits, `-` and `_`, at most {LONGEST_NAME} of them")));
+        }
         let known = BUILT_IN.iter().find(|(known, _)| *known == name).and_then(|(_, text)| text.parse::<Table>().ok());
         let mut whole = known.unwrap_or_default();
         whole.extend(table.clone());

@@ -27,6 +27,7 @@ case $name in
         ;;
     gemini)
         export GEMINI_API_KEY=$key
+        no_tools="could not start the team's tools"
         ;;
     opencode)
         export KEY_OF_FAKE=$key OPENCODE_DISABLE_MODELS_FETCH=1
@@ -136,7 +137,7 @@ case $name in
 exec "$cli" "$@"'
         ;;
     # Its model is not told of tools that it may not use.
-    gemini) no_tools="could not start the team's tools" ;;
+    gemini) ;;
 esac
 if [[ $name != gemini ]]; then
     works_on "$dir" "$(task one)" --retries 0

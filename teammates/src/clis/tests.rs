@@ -205,6 +205,9 @@ fn one_of_your_own_is_described_in_the_configuration() {
         let said = Cli::of("mine", &table(text)).unwrap_err().to_string();
         assert!(said.contains("[clis.mine]") && said.contains(problem), "{text}: {said}");
     }
+    for name in ["../x", "a/b", "", ".", "a b"] {
+        assert!(Cli::of(name, &table(own)).is_err(), "{name:?} would be part of a path");
+    }
     assert_eq!(named("nobody", &BTreeMap::new()).unwrap(), None);
 }
 

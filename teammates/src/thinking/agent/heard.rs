@@ -14,6 +14,8 @@ use crate::process::{Ended, SpawnError};
 
 /// How long it may try again and again.
 const LONGEST_TROUBLE: Duration = Duration::from_secs(5 * 60);
+/// So many calls without a result, and tools that it may not use, are kept.
+const MOST: usize = 200;
 /// So many of the last lines of standard error are kept, for people.
 const LAST: usize = 5;
 
@@ -91,7 +93,9 @@ impl Heard {
                 let (had, said) = self.failed.take().unwrap_or_default();
                 self.failed = Some((had.or(status), if text.is_empty() { said } else { text }));
             }
-            Event::Denied(tool) if !self.denied.contains(&tool) => self.denied.push(tool),
+            Event::Denied(tool) if !self.denied.contains(&tool) && self.denied.len() < MOST => self.denied.push(tool),
+            // Of so many without a result none is waited for.
+            Event::Calls { .. } if self.calls.len() >= MOST => self.calls.clear(),
             Event::Calls { id, name, input } => drop(self.calls.insert(id.clone(), ToolCall { id, name, input, malformed: None })),
             Event::Used(_) => self.used = true,
             Event::Denied(_) | Event::Said(_) | Event::Result { .. } | Event::Compacted | Event::Trouble(_) => {}
@@ -106,9 +110,9 @@ impl Heard {
         self.complaints.push(one_line(line, 300));
     }
 
-    /// The call of that id.
-    pub(super) fn call(&self, id: &str) -> Option<&ToolCall> {
-        self.calls.get(id)
+    /// The call of that id, whose result has come.
+    pub(super) fn take_call(&mut self, id: &str) -> Option<ToolCall> {
+        self.calls.remove(id)
     }
 
     /// Whether its conversation has begun.

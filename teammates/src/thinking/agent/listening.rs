@@ -108,6 +108,7 @@ impl Under<'_> {
         match &event {
             // What would be an option the next time is no id.
             Event::Session(id) if id.starts_with('-') || id.len() > LONGEST_ID => {}
+            Event::Session(id) if heard.began() && mind.session.as_ref().is_some_and(|session| session.id == *id) => {}
             Event::Session(id) => {
                 let goes_on = mind.session.as_ref().is_some_and(|session| session.id == *id);
                 if !goes_on {
@@ -137,9 +138,9 @@ impl Under<'_> {
             }
             Event::Result { id, text, is_error } => {
                 thinker.say(Some(&agent.runner));
-                if let Some(call) = heard.call(id) {
+                if let Some(call) = heard.take_call(id) {
                     go.diary.result(&call.name, text, *is_error);
-                    if !is_error && let Some(own) = agent.cli.own_tool(call) {
+                    if !is_error && let Some(own) = agent.cli.own_tool(&call) {
                         journal.add(&own, text);
                     }
                 }
