@@ -167,7 +167,13 @@ fn of_run(place: &Place) -> Result<Vec<Brought>, Failure> {
 /// The servers whose tools teammates that think have, and the coding CLIs that are described there.
 fn of_config(place: &Place) -> Result<Vec<Brought>, Failure> {
     let servers = config::servers(place)?.into_iter().map(|server| server.to_string());
-    let clis = config::clis(place)?.into_iter().map(|(name, cli)| format!("({name}) {} {}", cli.program, cli.arguments.join(" ")));
+    let described = config::read(place)?.clis;
+    // All that it says but what lines mean: an environment can run something, too.
+    let also = |name: &str| {
+        let table = described.get(name).into_iter().flatten().filter(|(key, _)| !["program", "arguments", "events"].contains(&key.as_str()));
+        table.map(|(key, value)| format!("; {key} = {value}")).collect::<String>()
+    };
+    let clis = config::clis(place)?.into_iter().map(|(name, cli)| format!("({name}) {} {}{}", cli.program, cli.arguments.join(" "), also(&name)));
     Ok(servers.chain(clis).map(|command| Brought { file: ".crew/config.toml".into(), command }).collect())
 }
 
@@ -227,10 +233,11 @@ fn runs(profile: &Profile) -> Option<String> {
     let at = || profile.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
     let played = (profile.runner == Runner::Script).then_some("recorded answers");
     let model = || profile.model.as_deref().or(played).map(|model| format!(" {model}")).unwrap_or_default();
-    let may = match (agents::runner(profile), profile.writes) {
-        (Some(_), _) => "which runs what its own permissions allow",
-        (None, true) => "which may run any command",
-        (None, false) => "which may run commands that only read",
+    let may = match (agents::runner(profile), &profile.permission_mode, profile.writes) {
+        (Some(_), Some(mode), _) => format!("which runs what its permission mode {mode} allows"),
+        (Some(_), None, _) => "which runs what its own permissions allow".into(),
+        (None, _, true) => "which may run any command".into(),
+        (None, _, false) => "which may run commands that only read".into(),
     };
     match profile.thinks() {
         true => Some(format!("({}{}{}, {may})", profile.runner, model(), at())),

@@ -59,6 +59,13 @@ impl Clis {
         for (runner, used) in &self.used {
             let by = used.by.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
             match at(&used.cli) {
+                // What the repository describes runs only once it was allowed, and doctor asks nobody.
+                Some(file) if config.clis.contains_key(runner) => {
+                    found.push(said(
+                        Level::Note,
+                        format!("{runner}: config.toml describes it; its program is {}, and it is not asked from here", file.display()),
+                    ));
+                }
                 Some(file) => {
                     let answers = answers(runner, &used.cli, &file);
                     let is_there = answers.level == Level::Ok;

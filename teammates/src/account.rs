@@ -145,9 +145,13 @@ impl Account {
             }
         };
         // What was not named for this server is not sent to it.
-        let is_for_another = matches!(&self.key, KeySource::Env(name) if base_url.is_some() && self.kind.usual_variable() == Some(name));
-        let key = if is_for_another { None } else { self.key(variable, project, home)? };
+        let key = if base_url.is_some() && self.has_usual_key() { None } else { self.key(variable, project, home)? };
         Ok(Endpoint { base, key, auth: self.auth })
+    }
+
+    /// Whether its key is where the provider's own programs look for it: it was named for that provider alone.
+    pub(crate) fn has_usual_key(&self) -> bool {
+        matches!(&self.key, KeySource::Env(name) if self.kind.usual_variable() == Some(name))
     }
 
     /// Its key; `None`: it has none, or it is not for us to know. The arguments are those of [`Account::endpoint`].

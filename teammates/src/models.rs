@@ -140,6 +140,9 @@ pub enum ModelError {
     /// It cannot be held to the tools that are named.
     #[error("`tools`: {0} cannot be held to some of its tools; `writes: false` takes its writing ones away")]
     Tools(String),
+    /// A mode would give back what `writes: false` takes away.
+    #[error("`permissionMode` says how much a CLI may do, and `writes: false` too: leave one")]
+    WritesAfterAll,
     /// The key is for models that are called from here.
     #[error("`{0}` is for models that are called from here: a coding CLI decides that itself")]
     NotOfCli(&'static str),

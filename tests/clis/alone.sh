@@ -20,14 +20,16 @@ case $name in
     claude)
         # As with a subscription: with a key it does not say until when a limit is.
         export CLAUDE_CODE_OAUTH_TOKEN=$key CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-        runner=claude-code reset=true no_tools="could not start the team's tools"
+        export ANTHROPIC_BASE_URL=$url
+        runner=claude-code front='' reset=true no_tools="could not start the team's tools"
         ;;
     codex)
         front="account: peer" no_tools="could not start the team's tools"
         ;;
     gemini)
         export GEMINI_API_KEY=$key
-        no_tools="could not start the team's tools"
+        export GOOGLE_GEMINI_BASE_URL=$url
+        front=''
         ;;
     opencode)
         export KEY_OF_FAKE=$key OPENCODE_DISABLE_MODELS_FETCH=1

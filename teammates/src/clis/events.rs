@@ -97,7 +97,7 @@ pub enum Holds {
         /// Whether it is.
         there: bool,
     },
-    /// It is there, and none of these.
+    /// It is none of these; what is not there is none.
     Not {
         /// What it is not.
         not: Vec<Value>,
@@ -312,7 +312,7 @@ impl Holds {
             Holds::Starts { starts } => text().is_some_and(|text| text.starts_with(starts)),
             Holds::Has { has } => text().is_some_and(|text| text.contains(has)),
             Holds::There { there } => value.is_some_and(|value| !value.is_null()) == *there,
-            Holds::Not { not } => value.is_some_and(|value| !not.contains(value)),
+            Holds::Not { not } => value.is_none_or(|value| !not.contains(value)),
             Holds::Is(wanted) => value == Some(wanted),
         }
     }

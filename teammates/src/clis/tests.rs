@@ -108,6 +108,8 @@ fn a_limit_is_the_vendors_event_and_never_a_quoted_text() {
     };
     assert_eq!(limits("claude-code", "limit-oauth"), [true]);
     assert_eq!(limits("claude-code", "limit-warning-oauth"), [] as [bool; 0], "a warning is none");
+    let paid = br#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","overageStatus":"allowed","isUsingOverage":true,"resetsAt":4000000000}}"#;
+    assert_eq!(read(&built_in()["claude-code"].events, paid), [], "who pays for more goes on");
     assert_eq!(limits("codex", "limit"), [false]);
     assert_eq!(limits("gemini", "quota-day"), [false]);
     for runner in ["claude-code", "codex"] {

@@ -72,6 +72,9 @@ pub(super) fn of_profile(profile: &Profile, runner: &str, sources: &Sources<'_>)
     if profile.tools.is_some() && agent.cli.only.is_empty() {
         return Err(ModelError::Tools(runner.to_owned()));
     }
+    if profile.permission_mode.is_some() && !profile.writes {
+        return Err(ModelError::WritesAfterAll);
+    }
     let of_models = [("toolMode", profile.tool_mode.is_some()), ("context", profile.context.is_some()), ("maxOutput", profile.max_output.is_some())];
     if let Some((key, _)) = of_models.into_iter().find(|(_, is_said)| *is_said) {
         return Err(ModelError::NotOfCli(key));
@@ -140,12 +143,16 @@ fn of(runner: &str, model: Option<&str>, wished: Option<&str>, base_url: Option<
     {
         return Err(ModelError::OtherKind { account: name, found: account.kind.to_string(), wanted: format!("{wanted} or {}", cli.provider) });
     }
-    let key = account.as_ref().map(|account| account.key(sources.variable, sources.project, sources.home)).transpose()?.flatten();
+    // What was not named for another server is not sent to it.
+    let key = match &account {
+        Some(account) if !(base_url.is_some() && account.has_usual_key()) => account.key(sources.variable, sources.project, sources.home)?,
+        _ => None,
+    };
     let base_url = base_url.map(str::to_owned).or_else(|| account.and_then(|account| account.base_url));
     // What pays is the account's key, or the CLI's own login: not both.
-    let kept = match &key {
-        Some(_) => Vec::new(),
-        None => cli.keeps.iter().filter_map(|name| Some((name.clone(), (sources.variable)(name)?))).collect(),
+    let kept = match (&key, &base_url) {
+        (Some(_), _) | (_, Some(_)) => Vec::new(),
+        (None, None) => cli.keeps.iter().filter_map(|name| Some((name.clone(), (sources.variable)(name)?))).collect(),
     };
     let usual = match cli.provider.as_str() {
         "anthropic" => anthropic::BASE,

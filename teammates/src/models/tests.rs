@@ -59,6 +59,7 @@ fn a_coding_cli_is_one_of_the_chain() {
     assert_eq!(chain("runner: openai\nmodel: o\nfallback: codex", ""), Err(ModelError::SameProvider("codex".into())));
     assert!(matches!(chain("runner: codex\naccount: plan", config), Err(ModelError::OtherKind { .. })));
     assert!(matches!(chain("runner: codex\ntools: [Read]", ""), Err(ModelError::Tools(_))));
+    assert_eq!(chain("runner: claude-code\nwrites: false\npermissionMode: bypassPermissions", ""), Err(ModelError::WritesAfterAll));
     assert_eq!(chain("runner: codex\ncontext: 5", ""), Err(ModelError::NotOfCli("context")));
     for front in ["model: --yolo", "effort: -x", "permissionMode: --yolo", "fallback: codex/--yolo"] {
         assert!(matches!(chain(&format!("runner: claude-code\n{front}"), ""), Err(ModelError::Dash(_))), "{front}");
@@ -79,4 +80,22 @@ fn what_keeps_a_cli_from_being_asked_is_its_accounts_or_its_models() {
     assert!(of(&["claude-code", "codex"]).is_some());
     assert!(of(&["claude-code/opus", "codex/codex"]).is_some());
     assert_eq!(of(&["claude-code/other", "codex"]), None);
+}
+
+#[test]
+fn a_key_goes_to_no_address_that_it_was_not_named_for() {
+    let has_key = |front: &str, config: &str| {
+        let profile = parse(&format!("---\n{front}\n---\n"), Path::new("alice.md"), Origin::Crew).unwrap();
+        let config = crate::config::parse(config, Path::new("config.toml")).unwrap();
+        let variable = |_: &str| Some("sk-test".to_owned());
+        let http = Http::new(Timeouts::default(), Proxies::None).unwrap();
+        let sources = Sources { config: &config, project: Path::new("/project"), home: None, variable: &variable, http };
+        let chain = of_profile(&profile, &sources).unwrap();
+        matches!(&chain[0], Way::Agent(agent) if agent.has_key())
+    };
+    assert!(has_key("runner: claude-code", ""));
+    assert!(!has_key("runner: claude-code\nbaseUrl: http://evil.example", ""));
+    assert!(!has_key("runner: claude-code", "[accounts.a]\nkind = \"claude-code\"\nbaseUrl = \"http://evil.example\""));
+    assert!(!has_key("runner: claude-code\naccount: a\nbaseUrl: http://evil.example", "[accounts.a]\nkind = \"anthropic\""));
+    assert!(has_key("runner: claude-code\naccount: a\nbaseUrl: http://mine.example", "[accounts.a]\nkind = \"anthropic\"\nkeyEnv = \"MINE\""));
 }

@@ -147,3 +147,33 @@ fn what_the_configuration_describes_is_shown_before_it_runs() {
     assert!(wrong.err.contains("config.toml: [clis.mine]") || wrong.err.contains("[clis.mine]"), "{}", wrong.err);
     assert_ne!(wrong.code(), Some(0));
 }
+
+#[test]
+fn doctor_runs_nothing_that_the_repository_describes() {
+    let config = "[clis.claude-code]\nprogram = \"./tools/evil\"\nenvironment = { BASH_ENV = \"x\" }\nkeeps = [\"AWS_SECRET_ACCESS_KEY\"]\n";
+    let office = Office::new(&[("alice", "runner: claude-code")], config);
+    let scene = &office.stage.scene;
+    scene.put("tools/evil", "#!/bin/sh\ntouch harm\n");
+    std::fs::set_permissions(scene.project().join("tools/evil"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let said = office.crew(&["doctor"]).out;
+    assert!(said.contains("it is not asked from here"), "{said}");
+    assert!(!scene.has("harm"));
+    let asked = office.crew(&["spawn", "alice"]);
+    assert_eq!(asked.code(), Some(4));
+    for part in ["./tools/evil -p", "BASH_ENV", "AWS_SECRET_ACCESS_KEY"] {
+        assert!(asked.err.contains(part), "{part} in {}", asked.err);
+    }
+}
+
+#[test]
+fn a_key_that_is_not_accepted_is_in_no_record() {
+    let office = Office::new(&[("alice", "runner: claude-code")], "");
+    office.stage.scene.task("1", json!({ "subject": "x", "retries": 0 }));
+    office.turn("alice", &refused(400, "Invalid API key: sk-ant-very-secret-1"));
+    let mut spawn = office.command(&["spawn", "alice", "--yes"]);
+    spawn.env("ANTHROPIC_API_KEY", "sk-ant-very-secret-1");
+    office.stage.scene.start(spawn).ended().succeeded();
+    until("the attempt is over", || office.stage.scene.outcomes("1") == ["failed"]);
+    assert!(office.stage.scene.reason("1").contains("Invalid API key: [key]"), "{}", office.stage.scene.reason("1"));
+    office.shutdown(&["alice"]);
+}

@@ -200,6 +200,8 @@ pub(super) fn judge(heard: &Heard, posted: bool, cli: &Cli, ended: &Result<Ended
         return Judged::Failed(format!("{program} was not allowed to use {tools}: `permissionMode` in its teammate's file allows more"));
     }
     match ended {
+        // It did not even begin: where it was to go on with a conversation, that may be why.
+        Ok(Ended::Exited(code)) if *code != 0 && !heard.session => Judged::Anew(format!("{program} ended with exit code {code}: {}", heard.complaint())),
         Ok(Ended::Exited(0)) => Judged::Silent(format!("{program} ended without a post")),
         Ok(Ended::Exited(code)) => Judged::Failed(format!("{program} ended with exit code {code}: {}", heard.complaint())),
         Ok(Ended::Signaled(signal)) => Judged::Failed(format!("{program} was ended by signal {signal}")),
@@ -260,7 +262,8 @@ mod tests {
             (vec![failed(400, "what?")], false, Ended::Exited(1), "failed: claude failed: what?"),
             (vec![Event::Denied("Bash".into()), Event::Denied("Bash".into())], false, Ended::Exited(0), "failed: claude was not allowed to use Bash:"),
             (vec![], false, Ended::Exited(0), "silent: claude ended without a post"),
-            (vec![], false, Ended::Exited(3), "failed: claude ended with exit code 3"),
+            (vec![], false, Ended::Exited(3), "anew: claude ended with exit code 3"),
+            (vec![Event::Session("s".into())], false, Ended::Exited(3), "failed: claude ended with exit code 3"),
             (vec![], false, Ended::Signaled(9), "failed: claude was ended by signal 9"),
             (vec![], false, Ended::Cancelled, "silent: claude was ended before it had a post"),
         ] {

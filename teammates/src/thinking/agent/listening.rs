@@ -24,6 +24,8 @@ const AFTER_POST: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_secs(2);
 /// How long what it printed is waited for when it has ended: what it left running may hold its output open.
 const LAST_LINES: Duration = Duration::from_millis(500);
+/// What is shorter is no key, and may stand in any line.
+const SHORTEST_KEY: usize = 8;
 /// The longest id of a session, in bytes.
 const LONGEST_ID: usize = 200;
 
@@ -49,14 +51,16 @@ impl Under<'_> {
         let mut waiting = std::pin::pin!(running.wait(ending, cancel));
         let mut posted: Option<Moment> = None;
         let mut ended: Option<Result<Ended, String>> = None;
+        let mut last_lines = Moment::now();
         // Its streams, as long as somebody may still write to them.
         let (mut prints, mut complains) = (true, true);
-        while ended.is_none() || prints || complains {
+        while ended.is_none() || ((prints || complains) && Moment::now() < last_lines) {
             let until = match (&ended, posted) {
-                (Some(_), _) => Moment::now() + LAST_LINES,
+                (Some(_), _) => last_lines,
                 (None, Some(posted)) => posted + AFTER_POST,
                 (None, None) => Moment::now() + LOOK,
             };
+            let mut is_complaint = false;
             let line = tokio::select! {
                 line = printed.next(), if prints => {
                     prints = line.is_some();
@@ -64,6 +68,7 @@ impl Under<'_> {
                 }
                 line = complained.next(), if complains => {
                     complains = line.is_some();
+                    is_complaint = true;
                     line.map(|line| {
                         let line = String::from_utf8_lossy(&line).into_owned();
                         heard.complained(&line);
@@ -72,12 +77,13 @@ impl Under<'_> {
                 }
                 how = &mut waiting, if ended.is_none() => {
                     ended = Some(how.map_err(|e| e.to_string()));
+                    last_lines = Moment::now() + LAST_LINES;
                     None
                 }
                 () = tokio::time::sleep_until(until) => {
                     match (&ended, posted) {
                         // What it left running holds its streams open.
-                        (Some(_), _) => break,
+                        (Some(_), _) => {}
                         (None, None) if self.has_post() => posted = Some(Moment::now()),
                         (None, None) if heard.gives_up(Instant::now()) => stop.cancel(),
                         (None, None) => {}
@@ -89,8 +95,12 @@ impl Under<'_> {
                     None
                 }
             };
-            let Some(line) = line else { continue };
+            let Some(line) = line.map(|line| self.without_keys(line)) else { continue };
             for event in events::read(&self.agent.cli.events, &line) {
+                // What its tools say gets to its standard error, too: once it has begun, that is no word on its beginning.
+                if is_complaint && heard.began() && matches!(event, Event::NoSession | Event::NoTools(_)) {
+                    continue;
+                }
                 if matches!(&event, Event::Result { .. }) && posted.is_none() && self.has_post() {
                     posted = Some(Moment::now());
                 }
@@ -101,6 +111,20 @@ impl Under<'_> {
             }
         }
         ended.unwrap_or_else(|| Err("it is not known how it ended".into()))
+    }
+
+    /// A line without the keys that it was given: vendors say which one they do not accept.
+    fn without_keys(&self, line: Vec<u8>) -> Vec<u8> {
+        let kept = self.agent.kept.iter().map(|(_, value)| value.as_str());
+        let keys: Vec<&str> = self.agent.key.iter().map(|key| key.expose()).chain(kept).filter(|key| key.len() >= SHORTEST_KEY).collect();
+        if keys.is_empty() {
+            return line;
+        }
+        let text = String::from_utf8_lossy(&line);
+        match keys.iter().any(|key| text.contains(key)) {
+            true => keys.iter().fold(text.into_owned(), |text, key| text.replace(key, "[key]")).into_bytes(),
+            false => line,
+        }
     }
 
     fn heard(&self, event: Event, heard: &mut Heard, mind: &mut Mind, journal: &mut Journal) {
