@@ -96,25 +96,16 @@ pub(crate) fn allow(board: &mut Board, scope: Scope, voice: Voice, verb: &str, n
     Ok(consent)
 }
 
-/// Shows everything that the repository's files would run here, asks, and records the answer: from now on that runs
-/// without a question, until it changes. Returns what was shown.
-pub(crate) fn arm(board: &mut Board, yes: bool) -> Result<Vec<Brought>, Failure> {
+/// Shows everything that the repository's files would run here, asks unless it is allowed already, and records the answer:
+/// from now on that runs without a question, until it changes. Returns what there is.
+pub(crate) fn arm(board: &mut Board, yes: bool, verb: &str) -> Result<Vec<Brought>, Failure> {
     // Before the question, so that what changes while somebody reads is not what he has allowed.
-    let (brought, shown) = survey(board)?;
-    if !is_allowed(board.place(), &brought, &shown) && !yes {
-        ask(&brought, "`crew arm --yes` allows them from now on", "Allow them from now on?")?;
-    }
-    shown.write(board.place())?;
-    Ok(brought)
-}
-
-/// The same for a run, which goes on when nobody looks: what is allowed already is not asked for again.
-pub(crate) fn arm_to_run(board: &mut Board, yes: bool, verb: &str) -> Result<(), Failure> {
     let (brought, shown) = survey(board)?;
     if !is_allowed(board.place(), &brought, &shown) && !yes {
         ask(&brought, &format!("`{verb} --yes` allows them from now on"), "Allow them from now on?")?;
     }
-    Ok(shown.write(board.place())?)
+    shown.write(board.place())?;
+    Ok(brought)
 }
 
 /// Refused (`not-armed`) where the repository's files would run something here that was not allowed.

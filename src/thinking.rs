@@ -37,7 +37,7 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
     let place = workplace.place();
     let config = config::read(place)?;
     let file = config_file(place);
-    let mut ways = ways_of(place, &config, profile)?;
+    let mut ways = usable_ways(place, &config, profile)?;
     if let Some(file) = record {
         ways = vec![recorded(place, ways, file).map_err(|e| refused(&profile.name, &e))?.into()];
     }
@@ -64,18 +64,19 @@ pub(crate) fn of(workplace: &Workplace, profile: &Profile, record: Option<&Path>
 /// Refused where a teammate's models and CLIs cannot be turned to as they are described, or none of them is installed: before
 /// it is begun.
 pub(crate) fn check(place: &Place, profile: &Profile) -> Result<(), Failure> {
-    let ways = ways_of(place, &config::read(place)?, profile)?;
+    usable_ways(place, &config::read(place)?, profile).map(drop)
+}
+
+/// The models and coding CLIs of a teammate. Refused where it has nothing but CLIs that are not there.
+fn usable_ways(place: &Place, config: &Config, profile: &Profile) -> Result<Vec<Way>, Failure> {
+    let ways = ways_of(place, config, profile)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing = |way: &Way| match way {
-        Way::Agent(agent) if found(&agent.cli.program, place.project(), &path).is_none() => Some(agent.cli.clone()),
-        _ => None,
-    };
-    match ways.iter().map(missing).collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().next()) {
-        Some(cli) => {
-            let how = if cli.install.is_empty() { String::new() } else { format!(": install it ({})", cli.install) };
-            Err(refused(&profile.name, &format!("its program `{}` is not found{how}", cli.program)))
+    let is_missing = |way: &Way| matches!(way, Way::Agent(agent) if found(&agent.cli.program, place.project(), &path).is_none());
+    match ways.first() {
+        Some(Way::Agent(first)) if ways.iter().all(is_missing) => {
+            Err(refused(&profile.name, &format!("its program `{}` is not found{}", first.cli.program, first.cli.to_install())))
         }
-        None => Ok(()),
+        _ => Ok(ways),
     }
 }
 

@@ -1,17 +1,14 @@
 //! `crew show`.
 
-use std::path::PathBuf;
-
+use board::Board;
 use board::document::Document;
-use board::ready::{Claimant, NotReady};
-use board::task::Task;
 use board::task_id::TaskId;
-use board::{Board, Error, Rule};
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
-use crate::view::{document, task};
+use crate::view::document::{self, Found};
+use crate::view::task;
 
 /// Show a task: its brief, its attempts, and what it waits for
 #[derive(Debug, clap::Args)]
@@ -25,11 +22,7 @@ impl Show {
     pub(crate) fn run(self, context: &Context) -> Result<Exit, Failure> {
         let id = &self.id;
         let board = context.seen_board()?;
-        let (file, bytes, task) = read(&board, id)?;
-        let ready = match board.index().get(id) {
-            Some(_) => board.why_not(id, &Claimant::shell("")),
-            None => Err(NotReady { rule: Rule::IllegalTransition, why: "it is archived".into() }),
-        };
+        let Found { file, bytes, task, ready } = Found::of(&board, id)?;
         let mut document = Document::parse(&bytes).map_err(|problem| board::Error::NotATask { file: id.file_name(), problem })?;
         if context.json {
             context.print(document::whole(&mut document, &task, &ready))?;
@@ -48,18 +41,6 @@ impl Show {
         };
         context.print(task::text(&picture, terminal::colours()).trim_end())?;
         Ok(Exit::DONE)
-    }
-}
-
-/// A task's file, on the board or in the archive: its path, its bytes, and the task.
-fn read(board: &Board, id: &TaskId) -> Result<(PathBuf, Vec<u8>, Task), Failure> {
-    match board.read_task(id) {
-        Ok((bytes, task)) => Ok((board.place().tasks().join(id.file_name()), bytes, task)),
-        Err(Error::NoSuchTask(_)) => match board.read_archived(id) {
-            Some((bytes, task)) => Ok((board.place().ours().join("archive").join(id.file_name()), bytes, task)),
-            None => Err(Error::NoSuchTask(id.clone()).into()),
-        },
-        Err(e) => Err(e.into()),
     }
 }
 

@@ -72,8 +72,10 @@ impl Spawn {
             let message = format!("{}: there is no runner {}", profile.name, profile.runner);
             return Err(refused(message));
         }
-        // Said here, and not only in the log of a process of its own.
-        thinking::check(board.place(), &profile)?;
+        if !self.foreground {
+            // Said here, and not only in the log of a process of its own.
+            thinking::check(board.place(), &profile)?;
+        }
         let waits = config::apply(&mut board)?;
         let consent = match self.hired {
             // Nobody is there to be asked: what was allowed is on record, and what comes later is not.

@@ -62,7 +62,7 @@ impl Start {
             return audit::judge(context, id);
         }
         Settings::read(&mut board)?;
-        arming::arm_to_run(&mut board, self.yes, "crew start")?;
+        arming::arm(&mut board, self.yes, "crew start")?;
         for profile in Profiles::default().read(board.place())? {
             thinking::check(board.place(), profile)?;
         }

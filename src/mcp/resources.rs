@@ -3,10 +3,11 @@
 use board::ready::Claimant;
 use board::run::Run;
 use board::task_id::TaskId;
-use board::{Board, Error, Rule};
+use board::{Board, Error};
 use teammates::tools::offered::{JSON, NotRead, Part, Readable};
 
-use crate::view::{document, escape};
+use crate::view::document::{self, Found};
+use crate::view::escape;
 
 /// A part is as long as this at most, in bytes, unless its one entry is longer.
 const LONGEST: usize = 256 << 10;
@@ -104,16 +105,9 @@ fn thread(board: &Board, uri: &str, after: Option<u64>) -> Result<Vec<Part>, Not
 
 fn task(board: &mut Board, uri: &str, id: &TaskId) -> Result<Vec<Part>, NotRead> {
     board.sweep().map_err(failed)?;
-    let (bytes, task, ready) = match board.read_task(id) {
-        Ok((bytes, task)) => (bytes, task, board.why_not(id, &Claimant::shell(""))),
-        Err(Error::NoSuchTask(_)) => {
-            let (bytes, task) = board.read_archived(id).ok_or(NotRead::Unknown)?;
-            (bytes, task, Err(board::ready::NotReady { rule: Rule::IllegalTransition, why: "it is archived".into() }))
-        }
-        Err(e) => return Err(failed(e)),
-    };
-    let mut document = board::document::Document::parse(&bytes).map_err(|e| NotRead::Failed(e.to_string()))?;
-    let text = document::whole(&mut document, &task, &ready);
+    let found = Found::of(board, id).map_err(|e| if matches!(e, Error::NoSuchTask(_)) { NotRead::Unknown } else { failed(e) })?;
+    let mut document = board::document::Document::parse(&found.bytes).map_err(|e| NotRead::Failed(e.to_string()))?;
+    let text = document::whole(&mut document, &found.task, &found.ready);
     if text.len() <= LONGEST {
         return Ok(vec![json(uri, text)]);
     }

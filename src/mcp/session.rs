@@ -122,17 +122,17 @@ impl Session {
     }
 
     async fn tried(&mut self, call: &ToolCall) -> Result<Said, String> {
-        let only_reads = self.tools().only_reads(&call.name);
-        let at = match self.standing() {
-            Ok(at) => at,
-            Err(_) if only_reads => self.at(board::turn::fresh(), None, false),
-            Err(over) => {
-                return Err(format!("{} was not run: {over}. There is nothing more to do in it: stop now. What only reads still works.", call.name));
-            }
+        let (at, over) = match self.standing() {
+            Ok(at) => (at, None),
+            Err(over) => (self.at(board::turn::fresh(), None, false), Some(over)),
         };
         let crew = self.crews.of_turn(&at);
+        let toolbox = self.toolbox(&crew);
+        if let Some(over) = over.filter(|_| !toolbox.only_reads(&call.name)) {
+            return Err(format!("{} was not run: {over}. There is nothing more to do in it: stop now. What only reads still works.", call.name));
+        }
         let said = |text| Said { text, is_error: false };
-        match self.toolbox(&crew).call(call).await {
+        match toolbox.call(call).await {
             Answer::Result { text, is_error } => Ok(Said { text, is_error }),
             Answer::Effect(Effect::Post(post)) => {
                 let posted = crew.post(post).await?;

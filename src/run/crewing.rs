@@ -98,9 +98,8 @@ impl Crew {
                 Some(_) => {}
             }
         }
-        let ours = || profiles.iter().filter(|profile| is_ours(profile));
-        let now = clock::now();
-        ours().filter_map(|profile| board.index().left_until(&teammate::claimant(profile), now)).for_each(|until| work.comes(until));
+        let left = |profile: &&Profile| board.index().left_until(&teammate::claimant(profile), clock::now());
+        profiles.iter().filter(|profile| is_ours(profile)).filter_map(left).for_each(|until| work.comes(until));
         for profile in profiles.iter().filter(|profile| is_ready(board, profile)) {
             match limited.of(profile) {
                 None => work.goes_on = true,

@@ -1,13 +1,43 @@
 //! A task as JSON: its own document, with its id, and whether it is ready.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use board::document::{Document, Problem};
 use board::index::State;
-use board::ready::NotReady;
+use board::ready::{Claimant, NotReady};
 use board::task::Task;
+use board::task_id::TaskId;
+use board::{Board, Error, Rule};
 
 use super::escape;
+
+/// A task's file, on the board or in the archive.
+pub(crate) struct Found {
+    /// Where it is.
+    pub(crate) file: PathBuf,
+    /// What is in it.
+    pub(crate) bytes: Vec<u8>,
+    /// The task.
+    pub(crate) task: Task,
+    /// Whether it is ready for a teammate that can do everything.
+    pub(crate) ready: Result<(), NotReady>,
+}
+
+impl Found {
+    /// That of an id.
+    pub(crate) fn of(board: &Board, id: &TaskId) -> board::Result<Found> {
+        match board.read_task(id) {
+            Ok((bytes, task)) => Ok(Found { file: board.place().tasks().join(id.file_name()), bytes, task, ready: board.why_not(id, &Claimant::shell("")) }),
+            Err(Error::NoSuchTask(_)) => {
+                let (bytes, task) = board.read_archived(id).ok_or_else(|| Error::NoSuchTask(id.clone()))?;
+                let ready = Err(NotReady::because(Rule::IllegalTransition, "it is archived"));
+                Ok(Found { file: board.place().ours().join("archive").join(id.file_name()), bytes, task, ready })
+            }
+            Err(e) => Err(e),
+        }
+    }
+}
 
 /// A task's document in one line, still open at its end for [`end`].
 pub(crate) fn open(document: &mut Document<'_>, task: &Task) -> String {

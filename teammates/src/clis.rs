@@ -185,7 +185,7 @@ impl Cli {
         }
         let texts = self.lists().into_iter().flatten().chain(self.environment.values()).chain(self.files.values());
         if let Some(word) = texts.filter_map(|text| unknown_word(text)).next() {
-            return Err(format!("nothing is known of {{{word}}}: the words are {}", WORDS.join(" ")));
+            return Err(format!("nothing is known of {{{word}}}: the words are {}", WORDS.map(|(word, _)| word).join(" ")));
         }
         let is_plain = |name: &&String| name.split('/').count() <= 2 && name.split('/').all(|part| !["", ".", ".."].contains(&part));
         match self.files.keys().find(|name| !is_plain(name)) {
@@ -212,6 +212,11 @@ impl Cli {
         std::iter::once(self.program.clone()).chain(filled.flatten()).collect()
     }
 
+    /// How it is installed, behind what says that it is not there.
+    pub fn to_install(&self) -> String {
+        if self.install.is_empty() { String::new() } else { format!(": install it ({})", self.install) }
+    }
+
     /// What it finds in its environment. What is the description's alone gives way to what `is_set` there already.
     pub fn environment(&self, known: &Known<'_>, is_set: impl Fn(&str) -> bool) -> Vec<(String, String)> {
         let filled = self.environment.iter().filter_map(|(name, value)| Some((name, value, known.fill(value)?)));
@@ -230,55 +235,55 @@ impl Cli {
     }
 }
 
+/// What a word in braces stands for; `None`: of that nothing is known.
+type Word = fn(&Known<'_>) -> Option<String>;
+
 /// The words that stand for something.
-const WORDS: [&str; 13] =
-    ["model", "effort", "permissionMode", "tools", "baseUrl", "key", "session", "allows", "workspace", "files", "crewProgram", "crewArguments", "crewArgv"];
+const WORDS: [(&str, Word); 13] = [
+    ("model", |known| known.model.map(str::to_owned)),
+    ("effort", |known| known.effort.map(str::to_owned)),
+    ("permissionMode", |known| known.permission_mode.map(str::to_owned)),
+    ("tools", |known| known.tools.map(str::to_owned)),
+    ("baseUrl", |known| known.base_url.map(str::to_owned)),
+    ("key", |known| known.key.map(str::to_owned)),
+    ("session", |known| known.session.map(str::to_owned)),
+    ("allows", |known| Some(if known.writes { "allow" } else { "deny" }.to_owned())),
+    ("workspace", |known| Some(known.workspace.to_owned())),
+    ("files", |known| Some(known.files.to_owned())),
+    ("crewProgram", |known| Some(serde_json::json!(known.crew.first()?).to_string())),
+    ("crewArguments", |known| Some(serde_json::json!(known.crew.get(1..)?).to_string())),
+    ("crewArgv", |known| Some(serde_json::json!(known.crew).to_string())),
+];
+
+fn word(name: &str) -> Option<Word> {
+    WORDS.iter().find(|(word, _)| *word == name).map(|(_, value)| *value)
+}
 
 /// A word in braces that stands for nothing.
 fn unknown_word(text: &str) -> Option<&str> {
     let words = text.split('{').skip(1).filter_map(|behind| behind.split_once('}')).map(|(word, _)| word);
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(char::is_alphabetic);
-    words.filter(is_word).find(|word| !WORDS.contains(word))
+    words.filter(is_word).find(|name| word(name).is_none())
 }
 
 impl Known<'_> {
     /// A text with the words filled in; `None`: of one of them nothing is known.
     fn fill(&self, text: &str) -> Option<String> {
-        let json = |value: serde_json::Value| Some(value.to_string());
-        let (program, arguments) = self.crew.split_first()?;
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             filled.push_str(before);
-            let word = after.split_once('}');
-            let own = |value: Option<&str>| value.map(str::to_owned);
-            let value = match word.map(|(word, _)| word) {
-                Some("model") => Some(own(self.model)),
-                Some("effort") => Some(own(self.effort)),
-                Some("permissionMode") => Some(own(self.permission_mode)),
-                Some("tools") => Some(own(self.tools)),
-                Some("baseUrl") => Some(own(self.base_url)),
-                Some("key") => Some(own(self.key)),
-                Some("session") => Some(own(self.session)),
-                Some("allows") => Some(own(Some(if self.writes { "allow" } else { "deny" }))),
-                Some("workspace") => Some(own(Some(self.workspace))),
-                Some("files") => Some(own(Some(self.files))),
-                Some("crewProgram") => Some(json(program.as_str().into())),
-                Some("crewArguments") => Some(json(arguments.into())),
-                Some("crewArgv") => Some(json(self.crew.into())),
-                _ => None,
-            };
-            match (value, word) {
-                (Some(value), Some((_, behind))) => {
-                    filled.push_str(&value?);
-                    rest = behind;
+            rest = match after.split_once('}').and_then(|(name, behind)| Some((word(name)?, behind))) {
+                Some((value, behind)) => {
+                    filled.push_str(&value(self)?);
+                    behind
                 }
                 // A brace of the text's own.
-                _ => {
+                None => {
                     filled.push('{');
-                    rest = after;
+                    after
                 }
-            }
+            };
         }
         filled.push_str(rest);
         Some(filled)

@@ -4,7 +4,6 @@
 //! hands them to the next attempt.
 
 use std::ffi::OsString;
-use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +90,7 @@ pub async fn read(workplace: &Workplace, seat: &Seat, inbox: &Inbox, command: &C
         argv: command.argv().into_iter().map(OsString::from).collect(),
         cwd: workplace.place().project().to_path_buf(),
         env: vec![("CREW_BOARD".into(), workplace.place().tasks().into()), ("CREW_AS".into(), seat.name().as_str().into()), delivered.variable()],
-        stdin: as_text(&waiting).ok(),
+        stdin: process::as_stdin(&as_text(&waiting)).ok(),
         output: &log,
         errors: None,
         group_record: Some(seat.groups()),
@@ -142,12 +141,10 @@ pub(crate) async fn think(workplace: &Workplace, seat: &Seat, thinker: &Thinker,
     })
 }
 
-fn as_text(waiting: &Waiting) -> std::io::Result<std::fs::File> {
-    let mut file = tempfile::tempfile()?;
-    for message in said(waiting) {
+fn as_text(waiting: &Waiting) -> String {
+    let lines = said(waiting).map(|message| {
         let again = if waiting.again.contains(&message.id) { " (again: the turn that read it was cut short)" } else { "" };
-        writeln!(file, "{}{again}: {}", message.from, message.text)?;
-    }
-    file.rewind()?;
-    Ok(file)
+        format!("{}{again}: {}\n", message.from, message.text)
+    });
+    lines.collect()
 }

@@ -22,7 +22,7 @@ pub mod agents;
 mod spending;
 
 pub use agents::Agent;
-pub use spending::{Spending, chance};
+pub use spending::{Paid, Spending, chance};
 
 /// The longest answer where nobody says how long it may be, in tokens.
 const MAX_OUTPUT: u32 = 16_000;

@@ -23,7 +23,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::future::Future;
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +58,14 @@ pub struct Spawn<'a> {
     /// Where it records its process group, see [`crate::group_record::Group`]: a file open for
     /// appending. `None`: nowhere, and only its environment tells what it was part of.
     pub group_record: Option<&'a File>,
+}
+
+/// A text for [`Spawn::stdin`], in a file that nobody else has.
+pub fn as_stdin(text: &str) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// The longest turn id, in bytes.

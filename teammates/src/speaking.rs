@@ -4,7 +4,6 @@
 //! to its log and is never a move. The turn ends with its first post; the command then has a moment to end by itself.
 
 use std::ffi::OsString;
-use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,14 +150,8 @@ fn begin(workplace: &Workplace, seat: &Seat, run: &Run, profile: &Profile) -> Re
 fn write(logs: &Dir, turn: &OpenTurn, opening: &Gathered) -> Result<(PathBuf, Option<std::fs::File>)> {
     let name = format!("{}.opening.json", turn.turn);
     logs.replace(&name, opening.json.to_string().as_bytes(), 0o600, false)?;
-    let text = || {
-        let mut file = tempfile::tempfile()?;
-        file.write_all(opening.text.as_bytes())?;
-        file.rewind()?;
-        std::io::Result::Ok(file)
-    };
     // Without room for a temporary file there is the file of JSON.
-    Ok((logs.join(&name), text().ok()))
+    Ok((logs.join(&name), process::as_stdin(&opening.text).ok()))
 }
 
 /// Waits until the turn is over: it was closed, is to end, or has its post and had a moment since.

@@ -29,7 +29,7 @@ use board::{Result, clock};
 use jiff::Timestamp;
 
 use crate::conversation::{Conversation, Identity};
-use crate::models::{self, Way, sooner};
+use crate::models::{self, Paid, Spending, Way, sooner};
 use crate::profile::Profile;
 use crate::provider::prices::Prices;
 use crate::provider::retry::Patience;
@@ -341,6 +341,26 @@ impl Thinker {
         let new = self.ledger.since(state.counted?).ok()?.0;
         let spent = state.spent_usd + new.iter().filter_map(|call| call.usd).sum::<f64>();
         (spent >= most).then(|| format!("the run has spent {spent:.2} of {most:.2} US dollars (maxSpendUsd)"))
+    }
+
+    /// Says of a way that it was answered: there is no limit any more.
+    fn lift(&self, keys: &[String; 2]) {
+        if let Err(e) = self.run.limits.lift(&keys.each_ref().map(String::as_str)) {
+            tracing::warn!("{e}");
+        }
+    }
+
+    /// Says of an account that it is at its limit: others that it pays for need not find out by themselves.
+    fn tell_limit(&self, account: &str, lasts: Lasts, why: &str) {
+        if let Err(e) = self.run.limits.set(account, lasts, why, clock::now()) {
+            tracing::warn!("{e}");
+        }
+    }
+
+    /// Where what a turn takes is put down.
+    fn spending<'a>(&'a self, at: &'a At, paid: Paid<'a>) -> Spending<'a> {
+        let task = at.task.as_ref().map(board::task_id::TaskId::as_str);
+        Spending { ledger: &self.ledger, prices: &self.thinking.prices, paid, teammate: at.name.as_str(), task, turn: &at.turn }
     }
 
     fn identity(&self) -> Identity {

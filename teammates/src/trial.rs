@@ -20,20 +20,20 @@ pub fn end_left(turn: &str) {
     }
 }
 
-/// Runs it in the project, at most `longest`, with its output in `output`. An error says why it did not run, in words.
+/// Runs it in the project, at most `longest`, with its output in `output`, but for its standard error where `errors` is its place. An
+/// error says why it did not run, in words.
 pub async fn run(
     workplace: &Workplace,
     turn: &str,
     command: &Command,
-    env: Vec<(OsString, OsString)>,
     stdin: Option<File>,
     output: &File,
+    errors: Option<&File>,
     longest: Duration,
 ) -> Result<Ended, String> {
-    let mut env = env;
-    env.push(("CREW_BOARD".into(), workplace.place().tasks().into()));
+    let env = vec![("CREW_BOARD".into(), workplace.place().tasks().into())];
     let argv = command.argv().into_iter().map(OsString::from).collect();
-    let spawn = Spawn { turn, argv, cwd: workplace.place().project().to_path_buf(), env, stdin, output, errors: None, group_record: None };
+    let spawn = Spawn { turn, argv, cwd: workplace.place().project().to_path_buf(), env, stdin, output, errors, group_record: None };
     let running = workplace.children().spawn(spawn).map_err(|e| e.to_string())?;
     let ending = Ending { timeout: Some(longest), grace: GRACE, keep: false };
     let ended = running.wait(ending, &mut std::pin::pin!(std::future::pending::<()>())).await.map_err(|e| e.to_string());

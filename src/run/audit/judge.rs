@@ -11,7 +11,7 @@ use board::task::{Command, Task};
 use board::{Board, Result, tree, turn};
 use serde_json::json;
 use teammates::goal::Goal;
-use teammates::process::Ended;
+use teammates::process::{self, Ended};
 use teammates::trial;
 use teammates::workplace::Workplace;
 
@@ -118,7 +118,7 @@ impl Auditing<'_> {
 
     async fn check(&self, command: &Command) -> Result<CheckRun, Failure> {
         let (mut output, log) = self.file("check")?;
-        let ended = trial::run(&self.workplace, self.id, command, Vec::new(), None, &log, LONGEST).await;
+        let ended = trial::run(&self.workplace, self.id, command, None, &log, None, LONGEST).await;
         let exit = match ended {
             Ok(Ended::Exited(code)) => Some(code),
             Ok(_) => None,
@@ -133,15 +133,10 @@ impl Auditing<'_> {
     /// The auditor: a command that did not do the work. It reads what there is as JSON, and answers as JSON.
     async fn ask(&self, auditor: &Command, checks: &[CheckRun]) -> Result<Verdict, Failure> {
         let (mut answer, log) = self.file("answer")?;
-        let mut stdin = tempfile::tempfile()?;
-        stdin.write_all(self.question(checks)?.to_string().as_bytes())?;
-        stdin.rewind()?;
+        let stdin = process::as_stdin(&self.question(checks)?.to_string())?;
         // What it says beside its answer goes into the audit's log.
-        let told: std::path::PathBuf = self.dir.join(&format!("{}.log", self.id));
-        let env = vec![("CREW_AUDIT_LOG".into(), told.into())];
-        let mut argv: Vec<String> = ["sh", "-c", "exec \"$@\" 2>>\"$CREW_AUDIT_LOG\"", "auditor"].map(str::to_owned).into();
-        argv.extend(auditor.argv());
-        let ended = trial::run(&self.workplace, self.id, &Command::Exec(argv), env, Some(stdin), &log, LONGEST).await;
+        let told = self.dir.open_append(&format!("{}.log", self.id), 0o600)?;
+        let ended = trial::run(&self.workplace, self.id, auditor, Some(stdin), &log, Some(&told), LONGEST).await;
         let said = end_of(&mut answer)?;
         Ok(match ended {
             Ok(Ended::Exited(0)) => Verdict::parse(&said).unwrap_or_else(|why| gap(format!("the auditor has not answered: {why}"))),

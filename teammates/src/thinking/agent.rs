@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use board::clock;
-use board::run::Session;
+use board::run::{Lasts, Session};
 use jiff::Timestamp;
 
 use super::journal::Journal;
@@ -16,7 +16,7 @@ use super::{Go, Mind, Outcome, Thinker, With};
 use crate::attempt;
 use crate::clis::Known;
 use crate::models::Agent;
-use crate::process::{Spawn, SpawnError};
+use crate::process::{self, Spawn, SpawnError};
 
 mod given;
 mod heard;
@@ -109,7 +109,7 @@ impl Under<'_> {
             argv: agent.cli.argv(&known).into_iter().map(OsString::from).collect(),
             cwd: self.dir.to_path_buf(),
             env: self.env(agent.cli.environment(&known, |name| std::env::var_os(name).is_some())),
-            stdin: Some(given::as_file(&prompt)?),
+            stdin: Some(process::as_stdin(&prompt)?),
             output: &output,
             errors: Some(&errors),
             group_record: Some(thinker.seat.groups()),
@@ -125,13 +125,13 @@ impl Under<'_> {
         attempt::end_leftovers(&thinker.workplace, &thinker.seat, &go.turn.at.turn, false).await;
         let posted = self.has_post();
         if posted || heard.is_answered() {
-            self.lift();
+            thinker.lift(&agent.keys());
         }
         for tool in &heard.denied {
             go.diary.note(&format!("it may not use {tool}"));
         }
-        if let (true, Some(why)) = (posted, heard.what_stops_it()) {
-            self.limited_after_its_post(&why);
+        if let (true, Some((until, why))) = (posted, heard.limit()) {
+            thinker.tell_limit(&agent.account, until.map_or(Lasts::Unknown, Lasts::Until), why);
         }
         Ok(judge(&heard, posted, &agent.cli, &ended))
     }
@@ -146,22 +146,6 @@ impl Under<'_> {
         if self.keeps
             && let Err(e) = thinker.run.sessions.set(thinker.name().as_str(), &agent.runner, session)
         {
-            tracing::warn!("{e}");
-        }
-    }
-
-    fn lift(&self) {
-        let keys = self.agent.keys();
-        if let Err(e) = self.thinker.run.limits.lift(&keys.each_ref().map(String::as_str)) {
-            tracing::warn!("{e}");
-        }
-    }
-
-    /// A limit that came when the turn had its post already: others of the account need not find out by themselves.
-    fn limited_after_its_post(&self, (until, why): &(Option<Timestamp>, String)) {
-        let [account, _] = self.agent.keys();
-        let lasts = until.map_or(board::run::Lasts::Unknown, board::run::Lasts::Until);
-        if let Err(e) = self.thinker.run.limits.set(&account, lasts, why, clock::now()) {
             tracing::warn!("{e}");
         }
     }

@@ -189,28 +189,21 @@ impl Under<'_> {
             diary.note(&error.to_string());
             thinker.say(Some(&format!("{} again: {error}", model.name)));
             self.spending().failed(&error.usage, began);
-            // Others of the account need not find out by themselves.
-            if let Kind::RateLimited { reset: Some(reset) } = error.kind
-                && let Err(e) = thinker.run.limits.set(&model.account, Lasts::Until(reset), &error.to_string(), clock::now())
-            {
-                tracing::warn!("{e}");
+            if let Kind::RateLimited { reset: Some(reset) } = error.kind {
+                thinker.tell_limit(&model.account, Lasts::Until(reset), &error.to_string());
             }
         };
         let mut sink = |delta: provider::Delta<'_>| diary.delta(delta);
         let answer = retry::turn(&*model.api, &request, &mut sink, self.cancel, &self.patience, chance(&self.turn.at.turn), &mut failed).await;
         if let Ok(response) = &answer {
             self.spending().put_down(&response.usage, began);
-            if let Err(e) = thinker.run.limits.lift(&model.keys().each_ref().map(String::as_str)) {
-                tracing::warn!("{e}");
-            }
+            thinker.lift(&model.keys());
         }
         answer
     }
 
     fn spending(&self) -> Spending<'_> {
-        let (thinker, at) = (self.thinker, &self.turn.at);
-        let task = at.task.as_ref().map(board::task_id::TaskId::as_str);
-        Spending { ledger: &thinker.ledger, prices: &thinker.thinking.prices, paid: self.model.into(), teammate: at.name.as_str(), task, turn: &at.turn }
+        self.thinker.spending(&self.turn.at, self.model.into())
     }
 
     /// Runs the calls of an answer, and tells their results. A post that is refused ends nothing.

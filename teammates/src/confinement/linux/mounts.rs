@@ -66,7 +66,7 @@ impl Mounts {
             self.enter_namespace()?;
             self.close_all_else()?;
             let nothing = std::ptr::null();
-            // A mount is as the one that it comes from: nobody changes the permissions of `/dev/null` by a hidden file.
+            // Read-only, so that nobody changes the permissions of `/dev/null` by a hidden file.
             for file in &self.hidden {
                 done(libc::mount(c"/dev/null".as_ptr(), file.as_ptr(), nothing, libc::MS_BIND, nothing.cast()))?;
                 set_read_only(file, 0)?;

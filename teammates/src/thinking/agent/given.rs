@@ -1,8 +1,6 @@
 //! What a CLI is given for a turn: what it is asked, the team's tools, an environment and files.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{Seek as _, Write as _};
 
 use board::disk::Dir;
 use board::run::Session;
@@ -77,11 +75,4 @@ pub(super) fn write_files(dir: &Dir, files: &[(String, String)]) -> board::Resul
         }
     }
     Ok(())
-}
-
-pub(super) fn as_file(text: &str) -> std::io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.rewind()?;
-    Ok(file)
 }

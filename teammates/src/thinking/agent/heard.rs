@@ -139,8 +139,8 @@ impl Heard {
     }
 
     /// The limit that it has reached.
-    pub(super) fn what_stops_it(&self) -> Option<(Option<Timestamp>, String)> {
-        self.limit.clone()
+    pub(super) fn limit(&self) -> Option<(Option<Timestamp>, &str)> {
+        self.limit.as_ref().map(|(until, text)| (*until, text.as_str()))
     }
 
     fn complaint(&self) -> String {
@@ -152,10 +152,7 @@ impl Judged {
     /// It could not be started. Where its program is not there, that is a person's to mend.
     pub(super) fn not_started(cli: &Cli, error: &SpawnError, no_program: bool) -> Judged {
         match no_program {
-            true => {
-                let how = if cli.install.is_empty() { String::new() } else { format!(": install it ({})", cli.install) };
-                Judged::Stopped { whole_account: true, lasts: Lasts::UntilMended, why: format!("{error}{how}") }
-            }
+            true => Judged::Stopped { whole_account: true, lasts: Lasts::UntilMended, why: format!("{error}{}", cli.to_install()) },
             false => Judged::Failed(error.to_string()),
         }
     }

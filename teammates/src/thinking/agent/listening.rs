@@ -9,12 +9,10 @@ use super::Under;
 use super::heard::Heard;
 use super::lines::Lines;
 use crate::clis::events::{self, Event};
-use crate::models::Spending;
 use crate::process::{Ended, Ending, Running};
 use crate::provider::{self, Delta, Usage};
 use crate::thinking::Mind;
 use crate::thinking::journal::Journal;
-use crate::tools::crew::At;
 
 /// Between SIGTERM and SIGKILL: a CLI ends its own tools meanwhile.
 const GRACE: Duration = Duration::from_secs(3);
@@ -132,18 +130,17 @@ impl Under<'_> {
         match &event {
             // What would be an option the next time is no id.
             Event::Session(id) if id.starts_with('-') || id.len() > LONGEST_ID => {}
-            Event::Session(id) if heard.began() && mind.session.as_ref().is_some_and(|session| session.id == *id) => {}
             Event::Session(id) => {
                 let goes_on = mind.session.as_ref().is_some_and(|session| session.id == *id);
-                if !goes_on {
-                    mind.session = Some(Session { id: id.clone(), dir: self.dir.to_path_buf(), compacted: false, counted: Counted::default() });
-                } else if !heard.began()
-                    && let Some(session) = &mut mind.session
-                {
-                    // It was told again who it is with this turn.
-                    session.compacted = false;
+                // Every line of some names it: it is written down once.
+                if !(goes_on && heard.began()) {
+                    match &mut mind.session {
+                        // It was told again who it is with this turn.
+                        Some(session) if goes_on => session.compacted = false,
+                        other => *other = Some(Session { id: id.clone(), dir: self.dir.to_path_buf(), compacted: false, counted: Counted::default() }),
+                    }
+                    self.keep(mind.session.as_ref());
                 }
-                self.keep(mind.session.as_ref());
             }
             Event::Compacted => {
                 go.diary.note("its conversation was made shorter");
@@ -195,15 +192,7 @@ impl Under<'_> {
         if usage == Usage::default() && used.micro_usd.is_none() {
             return;
         }
-        let At { name, task, turn, .. } = &go.turn.at;
-        let spending = Spending {
-            ledger: &thinker.ledger,
-            prices: &thinker.thinking.prices,
-            paid: (*agent).into(),
-            teammate: name.as_str(),
-            task: task.as_ref().map(board::task_id::TaskId::as_str),
-            turn,
-        };
+        let spending = thinker.spending(&go.turn.at, (*agent).into());
         match used.micro_usd {
             #[allow(clippy::cast_precision_loss)] // exact up to 2^53
             Some(micro_usd) => spending.put_down_as(&usage, Some(micro_usd as f64 / 1e6), began),

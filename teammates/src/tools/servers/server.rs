@@ -210,17 +210,15 @@ impl Server {
         let env = self.settings.environment(|name| std::env::var_os(name)).map_err(|e| e.to_string())?;
         let cwd = self.settings.directory(&self.means.project).map_err(|e| e.to_string())?;
         let failed = |e: &dyn std::fmt::Display| self.said(&format!("cannot be started: {e}"));
-        self.begin_log().map_err(|e| failed(&e))?;
         // Its standard output is for the protocol alone: what it says beside that goes into its log.
-        let mut words: Vec<_> = ["sh", "-c", "exec \"$@\" 2>>\"$0\""].map(Into::into).into();
-        words.push(self.means.logs.join(&log_of(name)).into());
-        words.extend(argv.iter().map(Into::into));
+        let log = self.begin_log().map_err(|e| failed(&e))?;
+        let argv = argv.iter().map(Into::into).collect();
         let (its_input, to_it) = std::io::pipe().map_err(|e| failed(&e))?;
         let (from_it, its_output) = std::io::pipe().map_err(|e| failed(&e))?;
         let turn = format!("server-{}", turn::fresh());
         let output = File::from(OwnedFd::from(its_output));
         let stdin = Some(File::from(OwnedFd::from(its_input)));
-        let spawn = Spawn { turn: &turn, argv: words, cwd, env, stdin, output: &output, errors: None, group_record: Some(&self.means.groups) };
+        let spawn = Spawn { turn: &turn, argv, cwd, env, stdin, output: &output, errors: Some(&log), group_record: Some(&self.means.groups) };
         let running = self.means.children.spawn(spawn).map_err(|e| failed(&e))?;
         drop(output);
         let process = Process::keep(running, turn, &self.means);
@@ -237,13 +235,13 @@ impl Server {
     }
 
     /// What it says beside the protocol is kept, as far as anybody may want to read it.
-    fn begin_log(&self) -> board::Result<()> {
+    fn begin_log(&self) -> board::Result<File> {
         let name = log_of(&self.settings.name);
         let log = self.means.logs.open_append(&name, 0o600)?;
-        match log.metadata().is_ok_and(|log| log.len() > LONGEST_LOG) {
-            true => disk::truncate(&log, &self.means.logs.join(&name), 0),
-            false => Ok(()),
+        if log.metadata().is_ok_and(|log| log.len() > LONGEST_LOG) {
+            disk::truncate(&log, &self.means.logs.join(&name), 0)?;
         }
+        Ok(log)
     }
 
     fn said(&self, what: &str) -> String {
